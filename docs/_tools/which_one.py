@@ -39,11 +39,11 @@ class Choice(NamedTuple):
 CHOICES = (
     Choice(
         "a scorecard to defend",
-        'Scorecard(TableClassifier("curves").fit(X, y))',
-        "guide/tables",
+        "Scorecard(TableClassifier().fit(X, y))",
+        "guide/scorecards",
         (
+            ("max_lines", "how short the card is"),
             ("monotonic_cst", "shapes that must hold"),
-            ("max_bins", "few for a short card"),
             ("points_to_double", "of the scorecard"),
         ),
     ),

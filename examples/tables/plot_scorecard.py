@@ -35,18 +35,19 @@ y = (rng.random(n) < 1 / (1 + np.exp(-logit))).to_numpy()
 
 # %%
 # Curves of a given shape, so that the card can be defended: more income or years never cost points, more debts never
-# gain any. Few bins make a short card.
+# gain any. Neighbouring steps are merged until 20 lines are left.
 
 shapes = {"income": -1, "years employed": -1, "debts": 1}
-model = TableClassifier("curves", max_bins=6, monotonic_cst=shapes).fit(X[:2000], y[:2000])
-card = Scorecard(model, points_to_double=-20)
+model = TableClassifier("curves", monotonic_cst=shapes).fit(X[:2000], y[:2000])
+card = Scorecard(model, 20, points_to_double=-20)
 lost = card.auc_lost(X[2000:], y[2000:])
-print(f"test AUC {model.score(X[2000:], y[2000:]):.3f}; whole points cost {lost:.4f}")
+print(f"test AUC {lost.auc_a:.3f}; the card costs {lost.difference:.4f} ({lost.low:.4f} to {lost.high:.4f})")
+print(card)
 
 # %%
 # The card, and one applicant. Every row starts with the base points.
 
-lines = [entry for entry in card.table() if entry.share > 0]
+lines = card.table()
 applicant = X[2000:][card.score(X[2000:]) < np.quantile(card.score(X), 0.1)].head(1)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5), layout="constrained", width_ratios=[1.3, 1])

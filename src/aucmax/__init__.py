@@ -70,10 +70,10 @@ if TYPE_CHECKING:
     from .models.contributions import contributions as contributions
     from .models.model_file import load_model as load_model
     from .models.model_file import save_model as save_model
-    from .monitoring import monitor as monitor
-    from .monitoring import population_stability as population_stability
     from .models.python_source import export_python as export_python
     from .models.sql import export_sql as export_sql
+    from .monitoring import monitor as monitor
+    from .monitoring import population_stability as population_stability
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay

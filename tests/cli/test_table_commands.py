@@ -129,7 +129,7 @@ def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, t
             "Scorecard",
             "clerk",
             "other",
-            "Whole points cost",
+            "Merging steps and rounding",
         ):
             assert text in page, (path, text)
 
@@ -149,7 +149,7 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
     odds += ["--dialect", "sqlite"]
     status, _, err = run("scorecard", model, *odds, "-o", tmp_path / f"card{suffix}", "--test", folder / "train.csv")
     assert (status, err) == (0, "")
-    card = Scorecard(load_model(model), 500, 2, -30)
+    card = Scorecard(load_model(model), base_score=500, base_odds=2, points_to_double=-30)
     frame = FRAME.assign(job=["astronaut", *FRAME["job"][1:]])
     text = (tmp_path / f"card{suffix}").read_text(encoding="utf-8")
     if suffix == ".csv":
@@ -196,9 +196,24 @@ def test_export_writes_sql_and_python_of_tables(run, refused, model, folder, tmp
 def test_the_card_tells_what_whole_points_cost(run, model, folder):
     told = json.loads(run("scorecard", model, "--test", folder / "train.csv", "--json")[1])
     card = Scorecard(load_model(model))
-    assert told["auc_lost"] == pytest.approx(card.auc_lost(FRAME, Y.astype(int)))
+    lost = card.auc_lost(FRAME, Y.astype(int))
+    assert [told["auc_lost"], *told["auc_lost_ci"]] == pytest.approx([lost.difference, lost.low, lost.high])
     assert told["base_points"] == card.base_points
     assert "base points" in run("scorecard", model)[1]
+
+
+def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
+    told = json.loads(run("scorecard", model, "--max-lines", "4", "--keep", "owner", "--json")[1])
+    card = Scorecard(load_model(model), 4, keep=["owner"])
+    assert [line["values"] for line in told["lines"]] == [entry.values for entry in card.table()]
+    assert (len(told["lines"]), told["held_out"], told["left_out"]) == (card.n_lines, None, card.left_out)
+    assert "owner" in [column["column"] for column in told["card_columns"]]
+    judged = json.loads(run("scorecard", model, "--max-lines", "20", "--json")[1])["held_out"]
+    held_out = Scorecard(load_model(model), 20).held_out
+    assert list(judged.values()) == [held_out.lines, held_out.lost, [held_out.low, held_out.high]]
+    every = json.loads(run("scorecard", model, "--max-lines", "all", "--json")[1])
+    assert len(every["lines"]) == Scorecard(load_model(model), None).n_lines > 10
+    assert "--max-lines few is not a number" in run("scorecard", model, "--max-lines", "few")[2]
 
 
 def test_compare_fits_tables_as_they_are_read(run, folder):
@@ -229,6 +244,15 @@ def test_compare_fits_tables_as_they_are_read(run, folder):
         (
             ["--monotonic", "job=increasing"],
             "{0}: --monotonic has a shape for 'job', a category, and only numbers can rise or fall.",
+        ),
+        (["--cuts", "income=1,b"], "--cuts income=1,b is not understood: give COLUMN=25,40,60."),
+        (
+            ["--cuts", "income=1", "--cuts", "income=2"],
+            "--cuts income=2 is not understood: give COLUMN=25,40,60, once for a column.",
+        ),
+        (
+            ["--cuts", "income=2,1"],
+            "{0}: cuts of 'income' are [2.0, 1.0]: give a list of increasing numbers.",
         ),
         (["--pairs", "1", "--penalty", "l1"], "AUCClassifier has no parameter for --pairs."),
     ],

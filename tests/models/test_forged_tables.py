@@ -162,6 +162,10 @@ def replace_rung(model, **changes):
     model.ladder_ |= changes
 
 
+def replace_steps(model, **changes):
+    model.steps_ = model.steps_._replace(**changes)
+
+
 OTHER_TABLE, OTHER_COLUMNS = "columns_ of .* do not belong to the table", "terms_ of .* do not belong to its columns"
 MODELS = {
     "a group above": (lambda m: out_of_range(m, 0, 10**6), "groups of .* are out of range"),
@@ -190,6 +194,18 @@ MODELS = {
     "a rung of something else": (lambda m: replace_rung(m, seeds=np.ones(1)), "ladder_ of .* has 'seeds'"),
     "no interval": (lambda m: delattr(m, "cv_auc_ci_"), "^TableClassifier lacks cv_auc_ci_"),
     "no reading": (lambda m: delattr(m, "reading_"), "^TableClassifier lacks reading_"),
+    "a line without cells": (lambda m: replace_steps(m, values=np.append(m.steps_.values, 0.0)), "^lines of steps_ of"),
+    "a cell without its line": (lambda m: replace_steps(m, line=m.steps_.line - 2), "^lines of steps_ of"),
+    "lines of other cells": (lambda m: replace_steps(m, line=m.steps_.line[1:]), "^steps_ of TableClassifier do not"),
+    "lines of two columns": (lambda m: m.steps_.line.__setitem__(0, m.steps_.line.max()), "^steps_ of .* do not"),
+    "another covariance": (
+        lambda m: replace_steps(m, covariance=m.steps_.covariance[1:, 1:].copy()),
+        "^steps_ of .* do",
+    ),
+    "a negative variance": (lambda m: replace_steps(m, covariance=-m.steps_.covariance), "^covariance of steps_"),
+    "cards of other sizes": (lambda m: m.cards_.update(auc=m.cards_["auc"][1:]), r"of shape \(s\) with"),
+    "two cards chosen": (lambda m: m.cards_.update(chosen=~m.cards_["chosen"]), "^cards_ of TableClassifier"),
+    "more positives than rows": (lambda m: m.positive_mass_.__imul__(1e6), "^positive_mass_ of TableClassifier"),
     "no terms": (lambda m: delattr(m, "terms_"), "^TableClassifier lacks terms_"),
 }
 

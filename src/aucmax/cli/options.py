@@ -101,6 +101,20 @@ def parse_pairs(text: str | None) -> str | int | None:
     return int(text)
 
 
+def parse_cuts(given: Sequence[str] | None) -> dict[str, list[float]] | None:
+    """Return the parameter `cuts`, given its option: COLUMN=NUMBER,NUMBER,... any number of times."""
+    cuts: dict[str, list[float]] = {}
+    for text in given or ():
+        column, _, numbers = text.rpartition("=")
+        if not column or column in cuts:
+            raise ValueError(f"--cuts {text} is not understood: give COLUMN=25,40,60, once for a column.")
+        try:
+            cuts[column] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            raise ValueError(f"--cuts {text} is not understood: give COLUMN=25,40,60.") from None
+    return cuts or None
+
+
 def parse_shapes(given: Sequence[str] | None) -> dict[str, int] | None:
     """Return the parameter `monotonic_cst`, given its option: COLUMN=increasing or COLUMN=decreasing, any number."""
     shapes: dict[str, int] = {}

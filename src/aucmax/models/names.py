@@ -32,6 +32,7 @@ NAMES = {
         "TableColumnPart": "aucmax.tables.reading.kinds:Part",
         "Column": "aucmax.tables.bins:Column",
         "Term": "aucmax.tables.terms:Term",
+        "Steps": "aucmax.tables.fitting.merging:Steps",
         # In checkpoints only.
         "ScoreHistory": "aucmax.papers.engine.epochs:ScoreHistory",
         "ScoreMoments": "aucmax.rows.summaries.scores:ScoreMoments",

@@ -21,6 +21,7 @@ from .checks import (
     either,
     fields,
     instance,
+    items,
     number,
     real,
     size,
@@ -95,13 +96,14 @@ def schema_of(kind: Any) -> tuple[dict[str, Check], tuple[str, ...]]:
 
 
 def check_dicts(estimator: Any) -> None:
-    """Raise a ValueError if a parameter is a dict, which scikit-learn takes for an array, unless of signs by column."""
+    """Raise a ValueError if a parameter is a dict, which scikit-learn takes for an array, unless of columns."""
     for name, value in estimator.get_params(deep=False).items():
         if type(value) is dict:
             where = f"{name} of {type(estimator).__name__}"
             if dict not in estimator._parameter_constraints.get(name, ()):
                 raise ValueError(f"{where} is a dict")
-            fields({}, others=number(int, low=-1))(value, where, {})
+            of_column = either(array("fi", None), items(number(int, float))) if name == "cuts" else number(int, low=-1)
+            fields({}, others=of_column)(value, where, {})
 
 
 def check_steps(steps: Any) -> None:

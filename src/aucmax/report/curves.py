@@ -54,7 +54,7 @@ def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: A
     if X is None:
         return found
     importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
-    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight))
+    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight).difference)
 
 
 def draw_curve(number: int, curve: Curve, limits: tuple[float, float]) -> Drawing:

@@ -22,7 +22,8 @@ values, and each of "runs" a level, the bound of its error, its values and their
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,12 +172,33 @@ class Column(NamedTuple):
         return np.where(absent, self.n_values if self.missing else unknown, codes)
 
 
-def find_columns(counted: Sequence[Values], categorical: np.ndarray, max_bins: int) -> list[Column]:
-    """Return how each column becomes codes: a number has at most `max_bins` bins, a category all of its levels."""
+def find_columns(
+    counted: Sequence[Values],
+    categorical: np.ndarray,
+    max_bins: int,
+    cuts: Mapping[int, np.ndarray] = MappingProxyType({}),
+) -> list[Column]:
+    """Return how each column becomes codes: a number has at most `max_bins` bins, a category all of its levels.
+
+    Columns whose numbers are in `cuts` have the bins between these.
+    """
     return [
-        make_column(each.values, each.mass, each.absent, bool(is_category), max_bins)
-        for each, is_category in zip(counted, categorical, strict=True)
+        cut_column(each.values, each.mass, each.absent, cuts[j])
+        if j in cuts and len(each.values)
+        else make_column(each.values, each.mass, each.absent, bool(is_category), max_bins)
+        for j, (each, is_category) in enumerate(zip(counted, categorical, strict=True))
     ]
+
+
+def cut_column(values: np.ndarray, mass: np.ndarray, absent: float, cuts: np.ndarray) -> Column:
+    """Return the column of these distinct numbers with bins between cut points; one without values has its border."""
+    bins, n_bins = np.searchsorted(cuts, values), len(cuts) + 1
+    total, borders = np.bincount(bins, mass, n_bins), np.append(cuts, cuts[-1])
+    shares = mass / np.maximum(total[bins], 1e-300)
+    center = np.where(total > 0, np.bincount(bins, values * shares, n_bins), borders)
+    low, high = borders.copy(), borders.copy()
+    low[bins[::-1]], high[bins] = values[::-1], values  # the last one that is written stays
+    return Column(False, cuts, low, high, center, np.append(total, [absent] * (absent > 0)), absent > 0)
 
 
 def make_column(values: np.ndarray, mass: np.ndarray, absent: float, categorical: bool, max_bins: int) -> Column:

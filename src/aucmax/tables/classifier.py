@@ -44,7 +44,7 @@ from .bins import (
 )
 from .curves import Reason, list_reasons
 from .encoder import COLUMN_PARAMETERS, TableReader
-from .ladder import (
+from .fitting.ladder import (
     ENOUGH_ROWS,
     MANY_COLUMNS,
     MOST_COLUMNS,
@@ -55,7 +55,9 @@ from .ladder import (
     climb,
     find_mode_in_shape,
     make_system,
+    start_card,
 )
+from .fitting.merging import STORED, check_lines, check_steps
 from .reading import Reading
 from .reading.frames import cell_text, is_frame
 from .reading.table import Levels, check_columns, check_reading, check_used, numbers_as_table, warn_left_out
@@ -70,6 +72,7 @@ KINDS = {
     "date": ("date",),
 }
 NUMBERS_OF_RUNGS = ("surfaces", "freedom", "seconds")
+CARD = ("auc", "lost", "error")
 NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
 TOL = 1e-8  # of the objective of the last fit, relative
 LEAK = 0.99  # the AUC of a column that probably knows the label
@@ -113,6 +116,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     max_bins : int, default=128
         The largest number of bins of a number, about. Categories have all of their levels.
 
+    cuts : dict, default=None
+        Your own bins: ``{"age": [25, 40, 60]}`` has bins up to 25, above 25 up to 40, and so on; by name or position of
+        the column. A date is cut by its age in days, against the latest date of the training rows.
+
     Attributes
     ----------
     ladder_ : dict of arrays
@@ -141,8 +148,17 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     errors_ : ndarray of shape (n_cells_of_columns,)
         Standard errors of the values of the terms of single columns as log-odds: of ``calibration_[0] * coef_``.
 
-    mass_ : ndarray of shape (n_cells,)
-        The weight of the training rows in each cell.
+    mass_, positive_mass_ : ndarray of shape (n_cells,)
+        The weight of the training rows, and of the positive ones, in each cell.
+
+    steps_ : Steps
+        The curves as at most 128 lines of a scorecard, and what is needed to merge them further; see
+        :class:`Scorecard`.
+
+    cards_ : dict of arrays
+        Scorecards of at most so many "lines", merged in each fold and judged on its held-out rows: the "auc" of their
+        points, how much of the model's AUC is "lost", the standard "error" of this difference, and which was "chosen":
+        the shortest that is within a standard error of the best. Only after cross-validation.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
         The strength of the penalty, and the degrees of freedom of each term: near 0 if the penalty makes it flat.
@@ -189,7 +205,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
     """
 
     _file_requires = (
-        *TOGETHER, "reading_", "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_",
+        *TOGETHER, "reading_", "columns_", "terms_", "strengths_", "freedom_", "errors_", "mass_", "positive_mass_",
+        "steps_",
     )  # fmt: skip
     _file_schema = LinearAUCClassifier._file_schema | {
         "reading_": check_reading,
@@ -200,10 +217,16 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         "coef_": array("f", 1, "K"),
         "errors_": array("f", None),
         "mass_": array("f", "K"),
+        "positive_mass_": array("f", "K"),
+        "steps_": check_steps,
         "ladder_": fields(
             {"terms": array("U", "r"), "chosen": array("b", "r")}
             | {name: array("f", "r", finite=False) for name in ("auc", "low", "high", *NUMBERS_OF_RUNGS)},
             ("terms", "auc", "low", "high", *NUMBERS_OF_RUNGS, "chosen"),
+        ),
+        "cards_": fields(
+            {"lines": array("i", "s"), "chosen": array("b", "s")} | {name: array("f", "s") for name in CARD},
+            ("lines", *CARD, "chosen"),
         ),
         "cv_auc_": measured,
         "cv_auc_ci_": array("f", 2, finite=False),
@@ -214,6 +237,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object", Options(Integral, {0})],
         "max_bins": [Interval(Integral, 2, None, closed="left")],
+        "cuts": [dict, None],
         **COLUMN_PARAMETERS,
     }
 
@@ -225,6 +249,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         monotonic_cst: Any = None,
         cv: Any = 5,
         max_bins: int = 128,
+        cuts: Any = None,
         drop: Any = None,
         id: Any = None,
         categorical: Any = None,
@@ -238,6 +263,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         self.monotonic_cst = monotonic_cst
         self.cv = cv
         self.max_bins = max_bins
+        self.cuts = cuts
         self.drop, self.id = drop, id
         self.categorical, self.numeric, self.date = categorical, numeric, date
         self.na_values, self.thousands = na_values, thousands
@@ -334,19 +360,19 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         """Fit rows of numbers and of codes of levels, NaN where missing, which may come block by block."""
         check_width(rows.n_features)
         signs = self._find_signs()
-        pairs = self._find_pairs(signs)
+        pairs, cuts = self._find_pairs(signs), self._find_cuts()
         rungs, folded = self._rungs(pairs), not (isinstance(self.cv, Integral) and self.cv == 0)
         if not folded and len(rungs) > 1:
             raise ArgumentError("{cv=0} fits one rung without cross-validation: give {terms=} and a number of pairs.")
         counted = summarise_values(rows)
-        self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins)
+        self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins, cuts)
         coded = code_rows(rows, self.columns_)
         warn_of_columns(self.reading_, self.columns_, counted, coded)
         warn_of_weights(coded)
         design = Design(self.columns_, signs, coded.n_rows)
         with self._tasks(1 + len(rungs) * folded, callback_args) as context:
             found = None
-            for name in ("ladder_", "cv_auc_", "cv_auc_ci_"):
+            for name in ("ladder_", "cards_", "cv_auc_", "cv_auc_ci_"):
                 self.__dict__.pop(name, None)
             if folded:
                 if coded.counts.min() < 2:
@@ -391,14 +417,18 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         fit = Climb(sample, design, pairs).fit(rung)
         system = make_system(coded, fit.blocks, design)
         fit, factor = find_mode_in_shape(system, fit, design, TOL)
-        masses = system.masses()
+        masses, positives = system.masses(), system.masses(system.positive)
         shares = [mass / mass.sum() for mass in masses]
         shown = show(fit.blocks, fit.coordinates, shares)
         self.terms_ = [block.term for block in fit.blocks]
         self.strengths_ = fit.strengths[[block.strength for block in fit.blocks]]
         self.freedom_, self.n_iter_ = fit.freedom, fit.n_iter
-        self.mass_, self.coef_ = np.concatenate(masses), np.concatenate(shown.values)[None, :]
+        self.mass_, self.positive_mass_ = np.concatenate(masses), np.concatenate(positives)
+        self.coef_ = np.concatenate(shown.values)[None, :]
         self._keep_shapes(design.signs)
+        merging = start_card(coded, fit, design, shown.values)
+        merging.to(STORED)
+        self.steps_ = merging.steps()
         base = float(logit(coded.totals[1] / coded.totals.sum()))
         scale = Calibration(base, 1.0, base)  # the scores are log-odds
         if found is not None:
@@ -425,6 +455,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             **{name: np.array([getattr(rung, name) for rung in found.rungs]) for name in NUMBERS_OF_RUNGS},
             "chosen": np.arange(len(found.rungs)) == found.chosen,
         }
+        self.cards_ = found.cards
         self.cv_auc_, self.cv_auc_ci_ = found.auc.auc, np.array(found.auc[1:])
         if math.isnan(self.cv_auc_):
             warn_user(
@@ -481,6 +512,22 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             is_age = kinds[place] == "date" and parts[place].name != column
             signs[place] = -sign if is_age else sign  # of a date, which is later the lower its age
         return signs
+
+    def _find_cuts(self) -> dict[int, np.ndarray]:
+        """Return the cut points of the columns that have them."""
+        found = {}
+        for column, given in (self.cuts or {}).items():
+            place = self._place(column, "cuts")
+            if self.reading_.categorical[place]:
+                raise ValueError(f"cuts names the column {column!r}, a category, and only numbers have cut points.")
+            try:
+                cuts = np.array(given if isinstance(given, list | np.ndarray) else np.nan, dtype=np.float64)
+            except (TypeError, ValueError):
+                cuts = np.array(np.nan)
+            if cuts.ndim != 1 or not len(cuts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+                raise ValueError(f"cuts of {column!r} are {given!r}: give a list of increasing numbers.")
+            found[place] = cuts
+        return found
 
     def _find_pairs(self, signs: np.ndarray) -> Any:
         """Return the parameter `pairs` with places for names, each pair once; None for "auto"."""
@@ -614,6 +661,11 @@ class TableClassifier(TableReader, LinearAUCClassifier):
                     raise ValueError(f"terms_ of {name} do not belong to its columns")
         if attributes["coef_"].shape[1] != n_cells:
             raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
+        if (attributes["positive_mass_"] < 0).any() or (attributes["positive_mass_"] > attributes["mass_"]).any():
+            raise ValueError(f"positive_mass_ of {name} is not a part of mass_")
+        if "cards_" in attributes and attributes["cards_"]["chosen"].sum() != 1:
+            raise ValueError(f"cards_ of {name} have {attributes['cards_']['chosen'].sum()} cards that were chosen")
+        check_lines(attributes["steps_"], columns, f"steps_ of {name}")
         if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
             raise ValueError(f"errors_ of {name} do not belong to its columns")
 

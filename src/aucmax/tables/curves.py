@@ -65,17 +65,17 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
     Values(low=-inf, high=3.0, levels=(), known=None, missing=False)
     """
     column, levels = model.columns_[j], level_names(model, j)
-    order = np.argsort(groups[: column.n_values], kind="stable")
-    ends = np.flatnonzero(np.diff(groups[order])) + 1
-    members = [each.tolist() for each in np.split(order, ends) if len(each)]
-    borders = [-math.inf, *column.cuts.tolist(), math.inf]
-    if column.categorical:
-        found = [Values(levels=[levels[k] for k in each]) for each in members]
-    else:
-        found = [Values(borders[each[0]], borders[each[-1] + 1]) for each in members]
-    found += [Values(missing=True)] * column.missing
-    if column.categorical and groups[-1] >= 0:
-        found.append(Values(known=levels, missing=not column.missing))  # as the code of missing values is then
+    borders, found = [-math.inf, *column.cuts.tolist(), math.inf], []
+    for group in range(int(groups.max(initial=-1)) + 1):
+        bins = np.flatnonzero(groups[: column.n_values] == group).tolist()
+        low, high = math.nan, math.nan
+        if bins and not column.categorical:
+            low, high = borders[bins[0]], borders[bins[-1] + 1]
+        ours = [levels[k] for k in bins] if column.categorical else ()
+        known = levels if column.categorical and groups[-1] == group else None
+        # Where no training row missed a level, missing values count as levels that no training row had.
+        missing = groups[column.n_values] == group if column.missing else known is not None
+        found.append(Values(low, high, ours, known, bool(missing)))
     return found
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from aucmax.rows.memory import MemoryRows
 from aucmax.tables.bins import add_values, encode, find_columns, finish_counts, no_values
-from aucmax.tables.evidence import System
-from aucmax.tables.ladder import Design
+from aucmax.tables.fitting.evidence import System
+from aucmax.tables.fitting.ladder import Design
 
 CATEGORICAL = np.array([False, False, True, False])
 

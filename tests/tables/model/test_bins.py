@@ -1,5 +1,7 @@
 """Columns as codes."""
 
+import itertools
+
 import numpy as np
 from additive_data import CATEGORICAL, columns_of, count_values, mixed_rows
 from hypothesis import given
@@ -9,7 +11,16 @@ from odd_rows import OddRows
 
 from aucmax.rows.memory import MemoryRows
 from aucmax.tables import bins
-from aucmax.tables.bins import between, code_rows, encode, last_of_bins, limit_of, make_column, summarise_values
+from aucmax.tables.bins import (
+    between,
+    code_rows,
+    encode,
+    find_columns,
+    last_of_bins,
+    limit_of,
+    make_column,
+    summarise_values,
+)
 
 
 def column_of(x, categorical=False, n_bins=8, weights=None):
@@ -49,6 +60,26 @@ def test_encode_puts_values_into_the_range_of_their_bin(values, n_bins):
     assert (column.low[codes] <= x).all()
     assert (x <= column.high[codes]).all()
     assert_array_equal(np.bincount(codes, minlength=column.n_codes), column.mass)
+
+
+@given(
+    st.lists(st.integers(-5, 5), min_size=1, max_size=30),
+    st.lists(st.sampled_from([-9.0, -2.5, 0.0, 1.0, 1.5, 3.0, 7.0]), min_size=1, max_size=7, unique=True).map(sorted),
+)
+def test_bins_between_cut_points_count_the_rows_between_them(values, cuts):
+    x, cuts = np.array([*values, np.nan]), np.array(cuts)
+    (column,) = find_columns([count_values(x)], np.zeros(1, bool), 4, {0: cuts})
+    assert_array_equal(column.cuts, cuts)
+    edges = [-np.inf, *cuts, np.inf]
+    for k, (low, high) in enumerate(itertools.pairwise(edges)):
+        inside = x[(x > low) & (x <= high)]
+        assert column.mass[k] == len(inside)
+        if len(inside):
+            assert (column.low[k], column.high[k]) == (inside.min(), inside.max())
+            assert np.isclose(column.center[k], inside.mean())
+        else:
+            assert low <= column.low[k] == column.center[k] == column.high[k] <= high
+    assert_array_equal(np.bincount(column.encode(x), minlength=column.n_codes), column.mass)
 
 
 def test_bins_of_weights_are_those_of_repetitions():

@@ -10,8 +10,8 @@ from scipy.linalg import block_diag
 from scipy.special import expit
 from slow import slow_except
 
-from aucmax.tables import evidence
-from aucmax.tables.evidence import find_mode, find_strengths
+from aucmax.tables.fitting import evidence
+from aucmax.tables.fitting.evidence import find_mode, find_strengths
 
 X, Y = mixed_rows(300)
 WEIGHTS = np.random.default_rng(1).integers(0, 4, 300).astype(float)

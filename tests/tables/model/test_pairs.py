@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, norm
 
 from aucmax import TableClassifier
-from aucmax.tables.pairs import rank_pairs, surprises
+from aucmax.tables.fitting.pairs import rank_pairs, surprises
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (1200, 5))
@@ -63,7 +63,7 @@ def test_sums_of_the_test_are_those_of_the_rows(weighted, monkeypatch):
         seen.extend(zip(r, h, strict=True))
         return surprises(r, h)
 
-    monkeypatch.setattr("aucmax.tables.pairs.surprises", spy)
+    monkeypatch.setattr("aucmax.tables.fitting.pairs.surprises", spy)
     rank_pairs(codes, TOGETHER == 1, weights, problem.columns, np.array([0, 2, 3]), p)
     for (a, b), (r, h) in zip([(0, 2), (0, 3), (2, 3)], seen, strict=True):  # of bins: each has at most 8
         for found, g in ((r, weights * (TOGETHER - p)), (h, weights * p * (1 - p))):

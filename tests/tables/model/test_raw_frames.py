@@ -50,7 +50,7 @@ def test_an_array_is_a_table_without_names():
     X = FRAME.to_numpy()
     model = TableClassifier(**QUICK | {"pairs": [(0, 2)]}).fit(X, Y)
     assert_array_equal(model.decision_function(X), MODEL.decision_function(FRAME))
-    assert {entry.column for entry in Scorecard(model).table()} == {"x0", "x1", "x2", "x3", "x0 x x2"}
+    assert {entry.column for entry in Scorecard(model, None).table()} == {"x0", "x1", "x2", "x3", "x0 x x2"}
     assert not hasattr(model, "feature_names_in_")
 
 

@@ -89,12 +89,16 @@ def in_memory(name, weighted):
 
 def assert_same_model(found, expected):
     assert [term.columns for term in found.terms_] == [term.columns for term in expected.terms_]
-    for name in ("coef_", "intercept_", "errors_", "mass_", "strengths_", "freedom_", "calibration_"):
+    for name in ("coef_", "intercept_", "errors_", "mass_", "positive_mass_", "strengths_", "freedom_", "calibration_"):
         assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-8, err_msg=name)
     assert found.classes_.tolist() == expected.classes_.tolist()
+    assert_array_equal(found.steps_.line, expected.steps_.line)
+    assert_allclose(found.steps_.values, expected.steps_.values, atol=1e-8)
+    assert_allclose(found.steps_.covariance, expected.steps_.covariance, atol=1e-8)
     if hasattr(expected, "cv_auc_"):
         assert_allclose([found.cv_auc_, *found.cv_auc_ci_], [expected.cv_auc_, *expected.cv_auc_ci_], atol=1e-9)
         assert_allclose(found.ladder_["auc"], expected.ladder_["auc"], atol=1e-9)
+        assert_allclose(found.cards_["lost"], expected.cards_["lost"], atol=1e-9)
     assert_allclose(found.decision_function(FRAME), expected.decision_function(FRAME), atol=1e-8)
     assert found.reading_.part_names == expected.reading_.part_names
     assert [part.levels for part in found.reading_.parts] == [part.levels for part in expected.reading_.parts]

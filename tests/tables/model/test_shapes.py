@@ -8,9 +8,9 @@ from additive_data import CATEGORICAL, Problem, mixed_frame, mixed_rows
 from numpy.testing import assert_allclose
 
 from aucmax import TableClassifier
-from aucmax.tables.evidence import find_mode, find_strengths
-from aucmax.tables.ladder import find_mode_in_shape, make_system
-from aucmax.tables.shapes import constrained, nonnegative_minimum
+from aucmax.tables.fitting.evidence import find_mode, find_strengths
+from aucmax.tables.fitting.ladder import find_mode_in_shape, make_system
+from aucmax.tables.fitting.shapes import constrained, nonnegative_minimum
 from aucmax.tables.terms import edges_of
 
 X, Y = mixed_rows(300)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aucmax import TableClassifier
 from aucmax.tables.bins import encode
-from aucmax.tables.ladder import Climb
+from aucmax.tables.fitting.ladder import Climb
 from aucmax.tables.terms import (
     MAX_GROUPS,
     MOST,

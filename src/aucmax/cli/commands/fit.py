@@ -32,7 +32,7 @@ from ..fit import (
     must_read_by_blocks,
     open_blocks,
 )
-from ..options import parse_pairs, parse_shapes
+from ..options import parse_cuts, parse_pairs, parse_shapes
 from ..score import evaluate_file, evaluate_scores, open_rows
 from ..table_model import is_table_model
 
@@ -107,6 +107,9 @@ def fit(
     ] = None,
     max_bins: Annotated[
         int | None, options.table("The largest number of bins of a number; by default, 128.", "NUMBER", min=2)
+    ] = None,
+    cuts: Annotated[
+        list[str] | None, options.table("Your own bins of a column, by the numbers between them.", "COLUMN=N,N,...")
     ] = None,
     random_state: options.Seed = 0,
     format: options.Format = None,
@@ -184,6 +187,7 @@ def fit(
     parameters = {name: context.params[name] for name in (*options.OF_LINEAR, "cv", "terms", "max_bins")}
     parameters["n_nonzero"] = n_nonzero if n_nonzero is None or len(n_nonzero) > 1 else n_nonzero[0]
     parameters |= {"pairs": parse_pairs(pairs), "monotonic_cst": parse_shapes(monotonic_cst)}
+    parameters["cuts"] = parse_cuts(cuts)
     make = partial(make_estimator, algorithm, random_state, **parameters)
     formats = find_formats(train, format)
     tests = find_formats(test) if test else []

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ...files.atomic_write import write_atomically
-from ...tables.scorecard import Scorecard
+from ...tables.scorecard import FIGURES, Entry, Scorecard, figures_of, shorten
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, make_table
@@ -17,12 +17,23 @@ from ..model_notes import read_model_file
 from ..score import open_rows, read_labelled, without_names
 from ..table_model import is_table_model
 
+CARD_KEYS = ("column", "n_lines", "information_value", "card_auc")
+
 
 def scorecard(
     model: options.ModelPath,
     output: Annotated[
         Path | None,
         options.output("Write the card as a table (.csv), SQL (.sql) or Python (.py).", "FILE", "--output", "-o"),
+    ] = None,
+    max_lines: Annotated[
+        str,
+        typer.Option(
+            metavar="N", help="The largest number of lines; auto lets held-out rows decide, all has every step."
+        ),
+    ] = "auto",
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column that stays on the card; may be repeated.")
     ] = None,
     base_score: Annotated[float, typer.Option(metavar="NUMBER", help="The score of a row with the base odds.")] = 600,
     base_odds: Annotated[
@@ -38,7 +49,7 @@ def scorecard(
     table: options.Table = None,
     keep: options.Keep = None,
     test: Annotated[
-        list[str] | None, options.data("Labelled rows, to measure the AUC that whole points cost.", "FILE")
+        list[str] | None, options.data("Labelled rows, to measure the AUC that the card costs.", "FILE")
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -50,7 +61,16 @@ def scorecard(
     console, file = Console(as_json=as_json), read_model_file(model)
     if not is_table_model(file.model):
         raise ValueError(f"{model} is not a model of a table: fit a CSV or Parquet file with the default options.")
-    card = Scorecard(file.model, base_score, base_odds, points_to_double)
+    if max_lines not in ("auto", "all") and not max_lines.isdecimal():
+        raise ValueError(f"--max-lines {max_lines} is not a number of lines, auto or all.")
+    card = Scorecard(
+        file.model,
+        {"auto": "auto", "all": None}[max_lines] if max_lines in ("auto", "all") else int(max_lines),
+        base_score=base_score,
+        base_odds=base_odds,
+        points_to_double=points_to_double,
+        require=require or (),
+    )
     writers = {".csv": card.to_csv, ".sql": lambda: card.to_sql(dialect, table, keep or None), ".py": card.to_python}
     if output is not None and output.suffix not in writers:
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
@@ -60,22 +80,39 @@ def scorecard(
         "model": str(model),
         "output": output and str(output),
         "base_points": card.base_points,
-        # `share` means the share of a member of a blend already.
-        "lines": [
-            {"column": entry.column, "values": entry.values, "points": entry.points, "sample_share": entry.share}
-            for entry in card.table()
-        ],
+        "lines": [keys_of(entry) for entry in card.table()],
+        "card_columns": [dict(zip(CARD_KEYS, each, strict=True)) for each in card.columns()],
+        "left_out": card.left_out,
+        "held_out": card.held_out
+        and {
+            "max_lines": card.held_out.lines,
+            "auc_lost": card.held_out.lost,
+            "auc_lost_ci": [card.held_out.low, card.held_out.high],
+        },
     }
-    shown: list[Any] = [f"{card.base_points} base points"]
+    shown: list[Any] = card.summary()
     if source is not None:
         features, positive = read_labelled(console, file, source)
         with without_names():
-            values["auc_lost"] = card.auc_lost(features, file.model.classes_[positive.astype(int)])
-        shown.append(f"whole points cost {values['auc_lost']:.5f} of the AUC on {len(positive):,} rows")
+            lost = card.auc_lost(features, file.model.classes_[positive.astype(int)])
+        values |= {"auc_lost": lost.difference, "auc_lost_ci": [lost.low, lost.high]}
+        shown.append(
+            f"On {len(positive):,} rows, it costs {lost.difference:.4f} of the AUC, 95% interval {lost.low:.4f} to "
+            f"{lost.high:.4f}."
+        )
     if output is None:
-        rows = [(entry.column, entry.values, f"{entry.points:+d}", f"{entry.share:.1%}") for entry in card.table()]
-        shown.append(make_table("", ("column", "values", "points", "rows"), rows, right=(2, 3)))
+        rows = [(entry.column, shorten(entry.values), *figures_of(entry)) for entry in card.table()]
+        shown.append(make_table("", ("column", "values", *FIGURES), rows, right=range(2, 2 + len(FIGURES))))
+        about = card.columns()
+        worth = [(name, str(n_lines), f"{value:.3f}", f"{auc:.4f}") for name, n_lines, value, auc in about]
+        shown.append(make_table("", ("column", "lines", "information value", "AUC alone"), worth, right=(1, 2, 3)))
     else:
         text = writers[output.suffix]()
         write_atomically(output, lambda out: out.write(text.encode()))
     console.result(values, *shown, *wrote(output))
+
+
+def keys_of(entry: Entry) -> dict[str, Any]:
+    """Return a line under the keys of the command line."""
+    names = {"share": "sample_share", "rows": "n_samples", "positives": "n_positive", "rate": "positive_rate"}
+    return {names.get(name, name): None if value != value else value for name, value in entry._asdict().items()}

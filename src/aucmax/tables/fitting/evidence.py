@@ -45,10 +45,10 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from ..losses.rowwise import logistic_terms
-from ..solvers.descent import backtrack
-from .kernels import add_joint, add_products, gather, scatter
-from .terms import Block
+from ...losses.rowwise import logistic_terms
+from ...solvers.descent import backtrack
+from ..kernels import add_joint, add_products, gather, scatter
+from ..terms import Block
 
 WIDE = 100  # levels of a category that stands apart
 MAX_STEPS = 15
@@ -155,11 +155,12 @@ class System:
         values = self.to_cells(f)
         return np.concatenate([gather(cells, values) for _, cells, _ in self.chunks()])
 
-    def masses(self) -> list[np.ndarray]:
-        """Return the weight of the rows in each cell of each term."""
+    def masses(self, chosen: np.ndarray | None = None) -> list[np.ndarray]:
+        """Return the weight of the rows in each cell of each term; of the rows that are `chosen` if it is given."""
         found = np.zeros(self.cell_ends[-1] + 1)
         for rows, cells, _ in self.chunks():
-            scatter(cells, self.weights_of(rows), found)
+            weights = self.weights_of(rows)
+            scatter(cells, weights if chosen is None else weights * chosen[rows], found)
         parts = dict(zip(self.order, np.split(found[:-1], self.cell_ends[1:-1]), strict=True))
         return [parts[t] for t in range(len(self.blocks))]
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .bins import Column
-from .kernels import add_pairs
-from .terms import Term, cell_codes, edges_of, group_codes
+from ..bins import Column
+from ..kernels import add_pairs
+from ..terms import Term, cell_codes, edges_of, group_codes
 
 COARSE = 8  # groups of a column
 LEAST = 1.0  # the sum of p (1 - p) of a cell that counts

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .bins import Column
+from ..bins import Column
 from .evidence import Hessian, Solve, System
 
 PATIENCE = 3  # exchanges of all entries without progress

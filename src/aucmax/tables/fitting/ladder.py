@@ -7,7 +7,8 @@
 3. Many surfaces are tried only if few are better than curves by more than a standard error.
 4. The best rung is taken, unless a lower one is within MARGIN standard errors of their paired difference. The choice is
    made again without each fold, and judged on that fold: `cv_auc_` is the mean.
-5. The rung that was chosen is fitted to all rows.
+5. The short cards of the rung that was chosen are made in each fold, and judged on its held-out rows (`merging.py`).
+6. The rung that was chosen is fitted to all rows.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..rows.protocol import InMemoryRows
-from ..search.choice import HeldOutAUC, blocks_of, interval_of, judges_without, signal_share
-from ..search.held_out import QUANTUM, TestSets
-from ..search.rounds import make_rounds
-from ..solvers.descent import MAX_NEWTON
-from .bins import Column
+from ...rows.protocol import InMemoryRows
+from ...search.choice import HeldOutAUC, blocks_of, interval_of, judges_without, signal_share
+from ...search.held_out import QUANTUM, TestSets
+from ...search.rounds import make_rounds
+from ...solvers.descent import MAX_NEWTON
+from ..bins import Column
+from ..terms import MOST, Block, Functions, curve, functions_of, levels, line, make_surfaces, narrow, show
 from .evidence import Factor, Fit, System, find_mode, find_strengths
+from .merging import CHUNK, Merging
 from .pairs import rank_pairs
 from .shapes import constrained
-from .terms import MOST, Block, Functions, curve, functions_of, levels, line, make_surfaces, narrow
 
 RUNGS = ("lines", "curves", "few pairs", "many pairs")
 MAX_CELLS = 640  # coordinates of all curves together
@@ -45,6 +47,9 @@ MARGIN = 0.5  # standard errors of the paired difference by which a higher rung 
 COPIES = 4  # of the Hessian that a fit holds at once
 N_ROLES = 2  # of a row: it trains a model or tests it; see `interval_of`
 ROUGH = 1e-3  # the tolerance of shapes in a fold
+CARD_LINES = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 128)  # of the cards that are judged on held-out rows, at most
+CARD_MARGIN = 1.0  # standard errors of the paired difference by which a longer card must be better
+CARD_POINTS = 20 / np.log(2)  # in a log-odds of 1, on these cards
 
 Task = Callable[[str], Any]
 
@@ -209,6 +214,7 @@ class Found(NamedTuple):
     auc: HeldOutAUC  # of the choice, on held-out rows that had no part in it
     sample: InMemoryRows  # the rows that rungs were compared on
     scores: np.ndarray  # their mean held-out log-odds by the chosen rung; NaN for rows of no test set
+    cards: dict[str, np.ndarray]  # see `judge_cards`
 
 
 def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, cv: Any, task: Task) -> Found:
@@ -253,7 +259,54 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
         auc = mean_of(aucs[k] @ shares[k] for k in known)
         signal = signal_share(auc - 2 * float(np.linalg.norm(found)), trained)
         auc_of_choice = interval_of(auc, found, signal, freedom, N_ROLES)
-    return Found(judged, chosen, auc_of_choice, rows, tests.by_row(scores[chosen], rows.n_rows))
+    fits = [each.fit(rungs[chosen]) for each in climbs]
+    cards = judge_cards([*zip(climbs, fits, strict=True)], design, codes, tests, scores[chosen], groups)
+    return Found(judged, chosen, auc_of_choice, rows, tests.by_row(scores[chosen], rows.n_rows), cards)
+
+
+def start_card(rows: InMemoryRows, fit: Fit, design: Design, curves: Sequence[np.ndarray] | None = None) -> Merging:
+    """Return the lines that short cards of a fit to some rows are merged from; `curves` are its columns as shown."""
+    codes, targets = rows.values(), rows.targets
+    weights = np.ones(len(codes)) if targets.sample_weight is None else targets.sample_weight
+    if curves is None:
+        cells = [np.maximum(block.term.cells(codes), 0) for block in fit.blocks]
+        masses = [np.bincount(c, weights, b.term.n_cells) for c, b in zip(cells, fit.blocks, strict=True)]
+        curves = show(fit.blocks, fit.coordinates, [mass / mass.sum() for mass in masses]).values
+    scores = np.concatenate([fit.score(codes[a : a + CHUNK]) for a in range(0, len(codes), CHUNK)])
+    return Merging.project(design.columns, design.signs, curves[: len(design.columns)], codes, weights, scores)
+
+
+def judge_cards(
+    fits: Sequence[tuple[Climb, Fit]],
+    design: Design,
+    codes: np.ndarray,
+    tests: TestSets,
+    scores: np.ndarray,
+    groups: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Return what short cards cost on held-out rows: the merge is repeated with the rows and the fit of each fold.
+
+    "lines" are CARD_LINES, "auc" the held-out AUC of whole points, "lost" how much below the AUC of the `scores` it is,
+    and "error" the standard error of this difference. "chosen" is the shortest card that is within CARD_MARGIN standard
+    errors of the best one.
+    """
+    points = np.empty((len(CARD_LINES), len(scores)))
+    for (climb, fit), test, (start, _, stop) in zip(fits, tests.rows, tests.edges, strict=True):
+        merging, ours = start_card(climb.rows, fit, design), codes[test]
+        for number in range(len(CARD_LINES) - 1, -1, -1):
+            merging.to(CARD_LINES[number])
+            points[number, start:stop] = merging.steps().points(design.columns, ours, CARD_POINTS)
+    moves = [tests.influences(each, groups)[0] for each in (*points, scores)]
+    aucs, auc = tests.auc(points).mean(axis=0), float(tests.auc(scores[None]).mean())
+    errors = pairwise_errors(moves)
+    chosen = choose(aucs, errors, CARD_MARGIN)
+    return {
+        "lines": np.array(CARD_LINES),
+        "auc": aucs,
+        "lost": auc - aucs,
+        "error": errors[:-1, -1].copy(),
+        "chosen": np.arange(len(CARD_LINES)) == chosen,
+    }
 
 
 def is_clear(judged: Sequence[Rung], moves: Sequence[np.ndarray]) -> bool:
@@ -277,7 +330,7 @@ def pairwise_errors(moves: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([[np.linalg.norm(a - b) for a in moves] for b in moves])
 
 
-def choose(aucs: np.ndarray, errors: np.ndarray) -> int:
-    """Return the lowest rung that is within MARGIN standard errors of the best one."""
+def choose(aucs: np.ndarray, errors: np.ndarray, margin: float = MARGIN) -> int:
+    """Return the lowest rung that is within `margin` standard errors of the best one."""
     best = int(np.argmax(aucs))
-    return int(np.argmax(aucs[best] - aucs <= MARGIN * errors[best]))
+    return int(np.argmax(aucs[best] - aucs <= margin * errors[best, : len(aucs)]))
