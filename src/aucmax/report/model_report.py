@@ -98,8 +98,8 @@ def write_report(
     >>> forest = RandomForestClassifier(random_state=0).fit(X[:400], y[:400])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = write_report(forest, X[400:], y[400:], pathlib.Path(folder, "report.html"))
-    >>> round(found.auc.auc, 3)
-    0.996
+    >>> found.auc.auc > 0.99
+    True
     """
     labels: np.ndarray = column_or_1d(y, warn=True)
     if hasattr(model, "predict") or hasattr(model, "fit"):
