@@ -77,6 +77,16 @@ def test_index_of_texts_is_its_formula():
     np.testing.assert_allclose(found.expected, [0.6, 0.3, 0.1])
 
 
+def test_a_cell_that_is_empty_in_one_sample_has_half_a_row():
+    found = population_stability(["a"] * 60 + ["b"] * 40, ["a"] * 30)
+    assert found.labels == ["a", "b"]
+    expected = (1 - 0.6) * math.log(1 / 0.6) + (0.5 / 30 - 0.4) * math.log(0.5 / 30 / 0.4)
+    assert found.psi == pytest.approx(expected)
+    assert found.actual.tolist() == [1, 0]
+    new = stability_of_counts("ab", np.array([10.0, 0.0]), np.array([6.0, 2.0]), 0.95)
+    assert new.psi == pytest.approx((0.75 - 1) * math.log(0.75) + (0.25 - 0.05) * math.log(0.25 / 0.05))
+
+
 def test_index_of_numbers_is_its_formula_over_deciles():
     before, after = RNG.normal(size=1000), RNG.normal(0.4, 1.2, size=300)
     found = population_stability(before, after)
@@ -176,6 +186,7 @@ def test_new_and_vanished_levels_gaps_and_ranges_left_are_found(rows, which, req
     fitted, (new, _) = request.getfixturevalue(which), draw(500, np.random.default_rng(3))
     new["plan"] = new["plan"].replace({"family": "gold"}).mask(new.index < 3, "new'\n<b>")
     new.loc[:9, "age"] = 1e6
+    new.loc[:3, "age"] = -1e6
     new.loc[10:300, "age"] = np.nan
     drift = by_name(monitor(fitted, new))
     assert drift["plan"].new_levels == {"gold": (new["plan"] == "gold").sum(), "new'\n<b>": 3}
@@ -278,6 +289,11 @@ def test_bins_are_equal_shares_and_need_sharp_borders():
     borders, weights = find_bins(points, np.ones(1001))
     np.testing.assert_allclose(weights, 100.1, atol=1)
     assert borders.tolist() == sorted(borders)
+    lumps = np.zeros(1001)
+    lumps[50:1001:80] = [0.05, *[0.1] * 9, 0.05, 0.0]
+    borders, weights = find_bins(points, lumps)  # a decile is in the middle of a lump: the border is next to it
+    assert len(borders) >= 8
+    assert (lumps[borders.astype(int)] == 0).all()
     lump = np.zeros(1001)
     lump[500:502] = 0.5 - SHARP, 0.5 + SHARP
     borders, weights = find_bins(points, lump)

@@ -232,6 +232,29 @@ def test_weights_of_two_are_rows_twice(data):
     }
 
 
+class Weighed(Spy):
+    """Keeps a record of the weights that it is given."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.record.append((X[:, 0].astype(int), sample_weight))
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, self.column]
+
+
+def test_every_fit_has_the_weights_of_its_rows(data):
+    X, y = data
+    weights = np.random.default_rng(0).random(len(y)) + 0.5
+    Spy.record.clear()
+    table = compare(spied(X), y, [Method("a", Weighed, {"column": [1, 2]})], sample_weight=weights, **FEW)
+    assert table.failures == {}
+    assert len(Spy.record) == 6 * (2 * 3 + 1)
+    for rows, given in Spy.record:
+        np.testing.assert_array_equal(given, weights[rows])
+
+
 def test_an_estimator_is_imported_by_its_full_name(data):
     name = "sklearn.ensemble.RandomForestClassifier(n_estimators=5, max_depth=2)"
     table = compare(*data, [find_method(name, imports=True), "GaussianAUC"], **FEW)
