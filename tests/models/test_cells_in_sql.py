@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
-from test_sql import RUN
+from test_sql import RUN, score_of
 
 from aucmax.models.formula import Formula, Slope
 from aucmax.models.python_source import to_python
@@ -21,6 +21,7 @@ FORMS = (
     *("1234.5", "1,234.5", "1234,5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1_234.5", "1]234.5", "1^234,5"),
     *("$1234.5", "$1,234.5", "€1.234,5", "USD1,234.5", "EUR1 234,5", "1234.5%", "1.234,5%", "1 234.5%", "£1234,5"),
 )
+PYTHON = ("python", "the module that is copied")
 GAP = -123456789.0
 NUMBER_LETTERS = [
     *"0012359  ..,,()--++$%eE€'_]^£",
@@ -87,13 +88,11 @@ def compare(column, texts, dialect):
     for place in places:
         expected = np.where(missing, GAP, np.where(np.isfinite(codes[place]), codes[place], np.nan))
         formula = Formula("", np.array([0, 1]), reading, 0.0, [Slope("c", place, 1.0, GAP)])
-        if dialect == "python":
-            space = {}
-            exec(to_python(formula), space)
-            found = []
+        if dialect in PYTHON:
+            score, found = score_of(to_python(formula), dialect == "python"), []
             for text in texts:
                 try:
-                    found.append(space["score"]({"c": text}))
+                    found.append(score({"c": text}))
                 except ValueError as error:
                     assert str(error).startswith("column 'c': found ")  # noqa: PT017
                     found.append(None)
@@ -107,12 +106,12 @@ def compare(column, texts, dialect):
         assert not np.isnan(expected).all()
 
 
-@pytest.mark.parametrize("dialect", [*RUN, "python"])
+@pytest.mark.parametrize("dialect", [*RUN, *PYTHON])
 @pytest.mark.parametrize("form", FORMS)
 def test_text_is_a_number_of_a_form_where_the_reading_says_so(form, dialect):
     rng = np.random.default_rng(len(form))
     texts = [*shuffled(rng, NUMBER_LETTERS, 1500, 7), *written(rng, form, 150), "1e999", "inf", "1" * 70, "nan", "?"]
-    texts = [text for text in texts if len(text) <= 60] if dialect != "python" else texts
+    texts = [text for text in texts if len(text) <= 60] if dialect not in PYTHON else texts
     column = Column("c", "number", "", 0, form, parts=[Part("c")])
     compare(column, texts, dialect)
 
@@ -126,7 +125,7 @@ def cut(rng, texts):
     return found
 
 
-@pytest.mark.parametrize("dialect", [*RUN, "python"])
+@pytest.mark.parametrize("dialect", [*RUN, *PYTHON])
 @pytest.mark.parametrize("form", DATES)
 def test_text_is_a_date_of_a_form_where_the_reading_says_so(form, dialect):
     """Its age, month, weekday and hour are right, on both sides of leap days and of 1970."""
@@ -152,7 +151,7 @@ def test_text_is_a_date_of_a_form_where_the_reading_says_so(form, dialect):
     parts = [Part("c"), *(Part(part, levels=LABELS[part], of_date=part) for part in LABELS)]
     column = Column("c", "date", "", 0, form, latest=1.7e9, parts=parts)
     texts = [text for text in texts if "0000" not in text]  # a year that only Arrow has
-    if dialect != "python":  # SQL has no 24:00; it reads ISO 8601 and +02, as databases write them
+    if dialect not in PYTHON:  # SQL has no 24:00; it reads ISO 8601 and +02, as databases write them
         other = "2[4-9]:|[3-9][0-9]:|:[0-9]*[-+][0-9]{2}$" + (
             "|^[0-9]{4}-[0-9]+-" if form not in ("", "%Y-%m-%d") else ""
         )
@@ -160,14 +159,14 @@ def test_text_is_a_date_of_a_form_where_the_reading_says_so(form, dialect):
     compare(column, texts, dialect)
 
 
-@pytest.mark.parametrize("dialect", [*RUN, "python"])
+@pytest.mark.parametrize("dialect", [*RUN, *PYTHON])
 def test_text_is_a_time_of_day_where_the_reading_says_so(dialect):
     rng = np.random.default_rng(0)
     texts = cut(rng, [f"{k // 60}:{k % 60:02}{second}" for k in range(0, 1440, 7) for second in ("", ":05", ":59.5")])
     compare(Column("c", "number", "", 0, "23:59", parts=[Part("c")]), [*texts, "24:00", "1:60", "1:00 Z"], dialect)
 
 
-@pytest.mark.parametrize("dialect", [*RUN, "python"])
+@pytest.mark.parametrize("dialect", [*RUN, *PYTHON])
 def test_text_is_a_truth_value_where_the_reading_says_so(dialect):
     words = ["Yes", "yEs", " no", "TRUE", "false", "T", "f", "on", "OFF", "1", "0", "2", "yess", "", "N/A", "oui", "01"]
     compare(Column("c", "boolean", "yes, no", 0, parts=[Part("c")]), words, dialect)

@@ -1,6 +1,7 @@
 """SQL and Python that score a raw table: the same scores as the model on every row."""
 
 import datetime
+import inspect
 import os
 import re
 import sqlite3
@@ -19,7 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, export_python, export_sql
-from aucmax.models.sql import DIALECTS, STATEMENTS_ONLY, identifier, literal
+from aucmax.models import cell_reader
+from aucmax.models.sql import DIALECTS, STATEMENTS_ONLY, Cell, condition, identifier, literal
+from aucmax.tables.curves import Values
+from aucmax.tables.reading.kinds import Part
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has (levels|values)")
 TELCO = Path(os.environ.get("AUCMAX_DATA", "../shared/data")) / "tables" / "telco_churn.csv.bz2"
@@ -60,10 +64,17 @@ def in_duckdb(frame, sql):
         return [score for _, score in sorted(database.execute(sql).fetchall())]
 
 
-def in_python(frame, source):
+def score_of(source, copied=True):
+    """Return the function of a source; with `copied` false, it calls the module that the source has a copy of."""
     space = {}
     exec(source, space)
-    return [space["score"](row) for row in frame.to_dict("records")]
+    if not copied:
+        space |= {name: each for name, each in vars(cell_reader).items() if inspect.isfunction(each)}
+    return space["score"]
+
+
+def in_python(frame, source):
+    return list(map(score_of(source), frame.to_dict("records")))
 
 
 RUN = {"sqlite": in_sqlite, "duckdb": in_duckdb}
@@ -205,7 +216,8 @@ def test_null_and_nan_are_missing_and_unknown_levels_other(dialect):
         assert_allclose(in_duckdb(new, nan), model.decision_function(new)[:1])
 
 
-def test_python_takes_values_of_python_and_numpy():
+@pytest.mark.parametrize("copied", [True, False])
+def test_python_takes_values_of_python_and_numpy(copied):
     """Each pair is a cell and the text that it stands for."""
     days = pd.date_range("2020-01-01", periods=60, freq="17h")
     model, _ = small_model(
@@ -215,10 +227,9 @@ def test_python_takes_values_of_python_and_numpy():
         c=["1", "2", "x"] * 20,
         h=["7:30", "18:00", "9:15"] * 20,
     )
-    space = {}
-    exec(export_python(model), space)
+    score = score_of(export_python(model), copied)
     row = {"n": "3", "t": "yes", "d": "2020-01-31 12:30:00", "c": "2", "h": "18:00"}
-    expected = space["score"](row)
+    expected = score(row)
     assert expected == pytest.approx(model.decision_function(pd.DataFrame([row]))[0])
     moment = datetime.datetime(2020, 1, 31, 12, 30)
     zoned = moment.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=5)))
@@ -229,13 +240,30 @@ def test_python_takes_values_of_python_and_numpy():
         "c": (2, 2.0, np.int64(2), Decimal("2.0")),
         "h": (datetime.time(18), 18, datetime.timedelta(days=18), "6:00 PM"),
     }.items():
-        assert [space["score"]({**row, name: value}) for value in values] == [expected] * len(values)
-    missing = space["score"](dict.fromkeys(row))
-    assert space["score"](dict.fromkeys(row, float("nan"))) == space["score"](dict.fromkeys(row, pd.NaT)) == missing
-    assert space["score"](dict.fromkeys(row, pd.NA)) == missing
+        assert [score({**row, name: value}) for value in values] == [expected] * len(values)
+    missing = score(dict.fromkeys(row))
+    assert score(dict.fromkeys(row, float("nan"))) == score(dict.fromkeys(row, pd.NaT)) == missing
+    assert score(dict.fromkeys(row, pd.NA)) == missing
     for name, value in {"n": float("inf"), "t": 2, "d": "2020-02-30", "h": "soon"}.items():
         with pytest.raises(ValueError, match=f"^column '{name}': found "):
-            space["score"]({**row, name: value})
+            score({**row, name: value})
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_python_takes_days_clocks_and_other_words_for_gaps(copied):
+    frame = pd.DataFrame(
+        {"n": [1, 2, -999] * 20, "d": pd.date_range("2020-01-01", periods=60), "h": ["7:30", "18:00"] * 30}
+    )
+    model = TableClassifier("curves", cv=0, na_values=["-999.0", "nothing"]).fit(frame, np.arange(60) * 7 % 10 < 5)
+    score = score_of(export_python(model), copied)
+    row = {"n": None, "d": "2020-01-31", "h": "0:30"}
+    assert score(row) == pytest.approx(model.decision_function(pd.DataFrame([row]).astype({"n": float}))[0])
+    for name, values in {
+        "n": (-999, -999.0, Decimal(-999), "-999.0", "nothing"),
+        "d": (datetime.date(2020, 1, 31), np.datetime64("2020-01-31"), "2020-01-31 12:00 am", "2020-1-31"),
+        "h": ("12:30 AM", 0.5, datetime.time(0, 30)),
+    }.items():
+        assert [score({**row, name: value}) for value in values] == [score(row)] * len(values)
 
 
 def test_header_cannot_be_left_by_a_name():
@@ -290,6 +318,13 @@ def test_wide_table_in_sqlite():
 
 def refused_dates():
     return small_model(when=[f"{day:02} Mar 2020" for day in range(1, 31)] * 2)[0]
+
+
+def test_condition_of_a_column_without_levels():
+    """Where only rows of weight 0 have levels, all levels are new."""
+    assert (
+        condition(DIALECTS["sqlite"], Values(known=[]), Cell("t0", "t0"), Part("c", levels=["u"])) == "t0 IS NOT NULL"
+    )
 
 
 TWO = {"a": [1, 2] * 20}

@@ -61,7 +61,7 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
     ),
     "algorithms": ("List what can be fitted and compared.", None),
     "inspect": ("Show what a model file holds, or how the columns of a table are read.", None),
-    "export": ("Write a model in another format.", None),
+    "export": ("Write a model in another format: ONNX, SQL or Python.", None),
     "scorecard": (
         "Show a model of a table as a scorecard, and write it as a table, as SQL or as Python.",
         "aucmax scorecard model.st --base-odds 50 -o card.sql",

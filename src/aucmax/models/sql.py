@@ -162,9 +162,7 @@ def literal(dialect: Dialect, text: str) -> str:
         if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
             return f"_utf8mb4 X'{text.encode().hex()}'"
         return "E'" + "".join("''" if c == "'" else _escaped(c, "'") for c in text) + "'"
-    if not odd:
-        return plain
-    return _joined_characters(dialect, text)
+    return _joined_characters(dialect, text) if odd else plain
 
 
 def _joined_characters(dialect: Dialect, text: str) -> str:

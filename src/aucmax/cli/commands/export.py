@@ -36,7 +36,7 @@ def export(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write a model in another format: ONNX, or the SQL or Python that scores raw rows of a table."""
+    """Write a model in another format: ONNX, SQL or Python."""
     console, rows = Console(quiet), check or []
     if onnx is None and sql is None and python is None:
         raise ValueError("there is nothing to write: give --onnx, --sql or --python.")
