@@ -595,7 +595,7 @@ def in_words(model: Any, j: int, groups: np.ndarray) -> list[str]:
     >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
     >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
     >>> in_words(model, 0, np.array([0, 0, 1, 1]))
-    ['up to 2', 'above 2, missing']
+    ['up to 3', 'above 3, missing']
     """
     levels, found = level_names(model, j), []
     for values in list_values(model, j, groups):

@@ -179,6 +179,7 @@ def save(key: str, figures: dict[str, Any]) -> None:
     found = {
         "machine": describe_machine(),
         "versions": find_versions("pandas", "optbinning"),
+        "halves": {name: half_of(name) for name in table_names()} | {CREDIT: "neither"},
         "cells": dict(sorted((read_cells() | {key: figures}).items())),
     }
     write_atomically(RESULTS, lambda file: file.write((json.dumps(found, indent=1) + "\n").encode()))
@@ -198,9 +199,9 @@ def figures(cells: Mapping[str, Any], names: Sequence[str], who: str, n: str) ->
 
 def make_page(found: Mapping[str, Any], about: str, figure: str) -> str:
     """Return docs/measured/cards.md from the results, and what the study says about itself."""
-    cells = found["cells"]
-    names = [name for name in (*table_names(), CREDIT) if f"{name}/{PEER}/0" in cells]
-    halves = {"all": names} | {half: [n for n in names if half_or_none(n) == half] for half in ("choice", "verdict")}
+    cells, half_of_each = found["cells"], found["halves"]
+    halves = {"all": measured(found)} | {half: measured(found, half) for half in ("choice", "verdict")}
+    names = halves["all"]
     versions = ", ".join(f"{library} {version}" for library, version in found["versions"].items())
     lines = ["# Scorecards beside optbinning's", "", "Made by `make study NAME=cards`.", "", about]
     lines += [f"{found['machine']}; {versions}.", "", f"![Mean test AUC over the number of lines]({figure})", ""]
@@ -217,27 +218,28 @@ def make_page(found: Mapping[str, Any], about: str, figure: str) -> str:
     for k, name in enumerate(names):
         aucs = [f"{figures(cells, names, who, n)[k]:.4f}".removeprefix("0") for who, n in columns]
         auto = [cells[key]["auto"][0] for key in cells if key.startswith(f"{name}/{OURS}/")]
-        lines.append(f"| {name} | {half_or_none(name)} | {np.mean(auto):.0f} | {' | '.join(aucs)} |")
+        lines.append(f"| {name} | {half_of_each[name]} | {np.mean(auto):.0f} | {' | '.join(aucs)} |")
     means = [f"{figures(cells, names, who, n).mean():.4f}".removeprefix("0") for who, n in columns]
     lines.append(f"| mean | | | {' | '.join(means)} |")
     return "\n".join([*lines, ""])
 
 
-def half_or_none(name: str) -> str:
-    """Return the half of a table; the generated one is in neither."""
-    return "" if name == CREDIT else half_of(name)
+def measured(found: Mapping[str, Any], half: str | None = None) -> list[str]:
+    """Return the tables, of one half or all, on which both methods were measured."""
+    names = [name for name, each in found["halves"].items() if half in (None, each)]
+    return [name for name in names if f"{name}/{PEER}/0" in found["cells"]]
 
 
-def draw(cells: Mapping[str, Any], path: Path) -> None:
+def draw(found: Mapping[str, Any], path: Path) -> None:
     """Draw the mean AUC over the number of lines, on each half."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    names = [name for name in table_names() if f"{name}/{PEER}/0" in cells]
+    cells = found["cells"]
     with matplotlib.rc_context({"svg.hashsalt": "aucmax", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(7.5, 3.2), layout="constrained")
         for axes, half in zip(figure.subplots(1, 2), ("choice", "verdict"), strict=True):
-            ours = [name for name in names if half_of(name) == half]
+            ours = measured(found, half)
             for who, colour in ((OURS, "#c8511b"), (PEER, "#53616f")):
                 means = [figures(cells, ours, who, str(n)).mean() for n in LINES]
                 axes.plot(LINES, means, color=colour, marker="o", markersize=4, label=f"{who}, cards")
@@ -266,7 +268,7 @@ def main(arguments: list[str] | None = None) -> None:
         found = json.loads(RESULTS.read_text(encoding="utf-8"))
         figure = options.write.with_suffix(".svg")
         options.write.write_text(make_page(found, __doc__.split("\n\n", 2)[2], figure.name), encoding="utf-8")
-        draw(found["cells"], figure)
+        draw(found, figure)
 
 
 if __name__ == "__main__":

@@ -45,20 +45,34 @@ def matrix_of(line):
     return found
 
 
+def centers_of(card, fit=FIT, h=H):
+    """Return the mean value of the curves in each line, and 0 for the constant."""
+    cells = [np.bincount(block.term.cells(CODES), WEIGHTS, block.term.n_cells) for block in fit.blocks]
+    curves = show(fit.blocks, fit.coordinates, [mass / mass.sum() for mass in cells]).values[: len(COLUMNS)]
+    masses = np.concatenate([np.bincount(CODES[:, j], h, column.n_codes) for j, column in enumerate(COLUMNS)])
+    sums = [np.bincount(card.line, each) for each in (masses * np.concatenate(curves), masses)]
+    return np.append(sums[0] / sums[1], 0)
+
+
+CENTERS = centers_of(fresh())
+
+
 def best_card(D, constraints):
     """Return the least squares of a card whose values f satisfy d'f = 0 for each constraint, and f."""
     k = D.shape[1] - 1
     J = D.T @ (H[:, None] * D) + RIDGE * np.diag(np.append(np.ones(k), 0))
     A = np.atleast_2d(constraints)
     kkt = np.block([[J, A.T], [A, np.zeros((len(A), len(A)))]])
-    f = np.linalg.lstsq(kkt, np.append(D.T @ (H * SCORES), np.zeros(len(A))), rcond=None)[0][: k + 1]
-    return float(H @ (SCORES - D @ f) ** 2 + RIDGE * f[:k] @ f[:k]) / 2, f
+    b = D.T @ (H * SCORES) + RIDGE * CENTERS
+    f = np.linalg.lstsq(kkt, np.append(b, np.zeros(len(A))), rcond=None)[0][: k + 1]
+    return float(H @ (SCORES - D @ f) ** 2 + RIDGE * np.sum((f - CENTERS)[:k] ** 2)) / 2, f
 
 
 def test_the_first_values_are_penalised_least_squares_of_the_scores():
     card = fresh()
     f = best_card(matrix_of(card.line), np.zeros((0, len(card.f))))[1]
     assert_allclose(card.f, f, atol=1e-8)
+    assert_allclose(matrix_of(card.line) @ card.f, SCORES, atol=1e-6)  # every step: the model itself
 
 
 def test_each_merge_is_the_cheapest_and_the_others_are_fitted_again():
@@ -154,7 +168,8 @@ def test_surfaces_are_taken_over_by_the_curves():
     scores, D = fit.score(CODES), matrix_of(card.line)
     h = WEIGHTS * expit(scores) * (1 - expit(scores))
     J = D.T @ (h[:, None] * D) + RIDGE * np.diag(np.append(np.ones(D.shape[1] - 1), 0))
-    assert_allclose(card.f, np.linalg.solve(J, D.T @ (h * scores)), atol=1e-7)
+    b = D.T @ (h * scores) + RIDGE * centers_of(card, fit, h)
+    assert_allclose(card.f, np.linalg.solve(J, b), atol=1e-7)
 
 
 def test_coarse_lines_merge_the_nearest_neighbours(monkeypatch):
@@ -182,7 +197,7 @@ def test_coarse_lines_merge_the_nearest_neighbours(monkeypatch):
         }
         j, k = min(trials, key=trials.get)
         groups[j][k] += groups[j].pop(k + 1)
-    found = by_column(COLUMNS, coarsen(COLUMNS, curves, CODES, H))
+    found = by_column(COLUMNS, coarsen(COLUMNS, curves, CODES, H)[0])
     for lines, expected in zip(found, groups, strict=True):
         if len(expected) == 1:
             assert (lines == -1).all()
@@ -215,3 +230,10 @@ def test_columns_that_say_nothing_are_on_no_card(n_values):
     assert (by_column(problem.columns, card.line)[1] == -1).all()
     card.to(2)
     assert len(card.steps().values) == 3
+
+
+def test_no_column_says_anything():
+    problem = Problem(np.zeros((len(Y), 2)), Y, np.zeros(2, bool))
+    card = start_card(problem.rows, fit_of(problem), problem.design)
+    assert card.to(2) == 0
+    assert_allclose(card.steps().values, [np.log(Y.sum() / (Y == 0).sum())], atol=1e-6)

@@ -6,13 +6,14 @@ A card has a few *lines* for each of some columns: ranges of a number, lists of 
 the constant and the value of its line in each column, (D f)_i. The best card with given lines is the one that is
 closest to the scores s of the model, in
 
-    1/2 sum_i h_i (s_i - (D f)_i)^2 + RIDGE / 2 |f|^2,     h = w p (1 - p),
+    1/2 sum_i h_i (s_i - (D f)_i)^2 + RIDGE / 2 |f - c|^2,     h = w p (1 - p),
 
-which is to second order the Kullback-Leibler divergence of its probabilities from the model's (Dupuis and Robert, 2003,
-Variable selection in qualitative models via an entropic explanatory power). Labels play no part: the model has smoothed
-them already. With J = D' diag(h) D + RIDGE I,
+where c are the values of the curves: a card with every step of a model without surfaces is the model. The sum is to
+second order the Kullback-Leibler divergence of its probabilities from the model's (Dupuis and Robert, 2003, Variable
+selection in qualitative models via an entropic explanatory power). Labels play no part: the model has smoothed them
+already. With J = D' diag(h) D + RIDGE I,
 
-    f = V D' diag(h) s,     V = J^-1.
+    f = V (D' diag(h) s + RIDGE c),     V = J^-1.
 
 To merge the lines a and b is the constraint d'f = 0 with d = e_a - e_b. It costs (d'f)^2 / (2 d'V d), and the best card
 that satisfies it has
@@ -79,12 +80,14 @@ class Merging:
         self.near, self.alone = np.zeros((k, k), dtype=bool), np.zeros(k, dtype=bool)
         for j, (column, cells) in enumerate(zip(columns, by_column(columns, line), strict=True)):
             ours, ranges = np.unique(cells[cells >= 0]), cells[: column.n_values]
+            if not len(ours):
+                continue
             self.owner[ours] = j
             if column.categorical:
                 self.near[np.ix_(ours, ours)] = True
                 continue
-            self.near[ranges[:-1], ranges[1:]] = len(ours) > 0
-            if column.missing and len(ours) and cells[-1] not in ranges:
+            self.near[ranges[:-1], ranges[1:]] = True
+            if column.missing and cells[-1] not in ranges:
                 self.near[ours, cells[-1]] = self.alone[cells[-1]] = True
         self.near |= self.near.T
         np.fill_diagonal(self.near, False)
@@ -105,7 +108,7 @@ class Merging:
         """
         p = expit(scores)
         h = weights * p * (1 - p)
-        line = coarsen(columns, curves, codes, h)
+        line, centers = coarsen(columns, curves, codes, h)
         k = int(line.max(initial=-1)) + 1
         used = [(j, np.append(cells, k)) for j, cells in enumerate(by_column(columns, line)) if (cells >= 0).any()]
         J, b = np.zeros((k + 1, k + 1)), np.zeros(k + 1)
@@ -118,6 +121,7 @@ class Merging:
             for ours in cells.T:
                 b += np.bincount(ours, h[rows] * scores[rows], k + 1)
         J[np.arange(k), np.arange(k)] += RIDGE
+        b[:k] += RIDGE * centers
         V, _ = dpotri(cholesky(J), lower=True)
         V = np.tril(V) + np.tril(V, -1).T
         return cls(columns, signs, line, V @ b, V)
@@ -143,8 +147,10 @@ def by_column(columns: Sequence[Column], cells: np.ndarray) -> list[np.ndarray]:
     return np.split(cells, np.cumsum([column.n_codes for column in columns])[:-1])
 
 
-def coarsen(columns: Sequence[Column], curves: Sequence[np.ndarray], codes: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return a line for each cell, about START in all; -1 for the cells of columns that hardly matter.
+def coarsen(
+    columns: Sequence[Column], curves: Sequence[np.ndarray], codes: np.ndarray, h: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a line for each cell, about START in all, and the mean value of each; -1 for columns that hardly matter.
 
     Neighbours are merged, of a number in its order and of a category in the order of its values, by their squared error
     weighted by h. A level without rows so joins the nearest value. A column with one line has none.
@@ -171,14 +177,15 @@ def coarsen(columns: Sequence[Column], curves: Sequence[np.ndarray], codes: np.n
         places.append(place)
     sizes = merge_chain(*map(np.concatenate, (values, weights, joined)), START, FREE * float(h.sum()))
     number = np.repeat(np.arange(len(sizes)), sizes)
-    found, start, k = [np.full(column.n_codes, -1) for column in columns], 0, 0
+    found, start, k, centers = [np.full(column.n_codes, -1) for column in columns], 0, 0, [np.zeros(0)]
     for j, place in zip(used, places, strict=True):
         lines = np.unique(number[start + place], return_inverse=True)[1]
         start += int(place.max()) + 1
         if lines.max() > 0:
             found[j] = k + lines
             k += int(lines.max()) + 1
-    return np.concatenate(found)
+            centers.append(np.bincount(lines, masses[j] * curves[j]) / np.bincount(lines, masses[j]))
+    return np.concatenate(found), np.concatenate(centers)
 
 
 def check_steps(value: Any, where: str, sizes: Sizes) -> None:
