@@ -294,6 +294,6 @@ def test_evaluate_and_its_report_show_what_a_validator_asks_first(run, model, fo
     rates = {each["rule"]: each["fpr"] for each in told["thresholds"]}
     assert rates["false positive rate 10%"] <= 0.1
     assert len(told["gains"]) == 10
-    assert abs(told["calibration"]["mean"] - told["base_rate"]) < 0.05
+    assert abs(told["calibration"]["mean_probability"] - told["base_rate"]) < 0.05
     probabilities = load_model(model).predict_proba(FRAME)[:, 1]
-    assert told["calibration"]["mean"] == pytest.approx(probabilities.mean())
+    assert told["calibration"]["mean_probability"] == pytest.approx(probabilities.mean())

@@ -501,7 +501,7 @@ def test_comparison_as_a_table_and_box_plots(axes):
     assert lines[0][-3:] == (NONE, NONE, NONE)
     assert lines[2][:3] == ("broken", NONE, "")
     text = Page(render_page(Report("", comparison=comparison))).text
-    assert "better or worse than OPAUC by a paired t-test" in text
+    assert "better or worse than OPAUC by Nadeau and Bengio" in text
     assert "broken: it has <no> reason" in text
     medians = [np.median(values[np.isfinite(values)]) for values in comparison.auc]
     drawn = [line.get_xdata()[0] for line in axes["boxes0"].lines if line.get_linewidth() == 2]
