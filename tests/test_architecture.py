@@ -202,8 +202,8 @@ def test_few_modules_have_one_importer_in_their_own_folder():
     assert len(fragments) <= 25, sorted(fragments)
 
 
-def test_source_stays_below_38_000_lines():
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES.values()) <= 38_000
+def test_source_stays_below_40_000_lines():
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES.values()) <= 40_000
 
 
 def test_seven_hard_dependencies():

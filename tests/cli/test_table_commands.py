@@ -203,8 +203,8 @@ def test_the_card_tells_what_whole_points_cost(run, model, folder):
 
 
 def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
-    told = json.loads(run("scorecard", model, "--max-lines", "4", "--keep", "owner", "--json")[1])
-    card = Scorecard(load_model(model), 4, keep=["owner"])
+    told = json.loads(run("scorecard", model, "--max-lines", "4", "--require", "owner", "--json")[1])
+    card = Scorecard(load_model(model), 4, require=["owner"])
     assert [line["values"] for line in told["lines"]] == [entry.values for entry in card.table()]
     assert (len(told["lines"]), told["held_out"], told["left_out"]) == (card.n_lines, None, card.left_out)
     assert "owner" in [column["column"] for column in told["card_columns"]]

@@ -31,7 +31,7 @@ LOADS = {"native": lambda frame: frame, "text": as_text}
 
 
 def make(name):
-    """Return a raw table, the card of its terms, and a linear model of it."""
+    """Return a raw table, the card of all steps of its terms, and a linear model of it."""
     rng = np.random.default_rng(7)
     frame = TABLES[name](rng, 900)
     y = labels(frame, rng)
@@ -41,7 +41,7 @@ def make(name):
         pair = (frame.columns[0], frame.columns[-1])
         terms = TableClassifier("pairs", pairs=[pair], cv=0, max_bins=9, **said).fit(frame, y)
         linear = make_pipeline(TableEncoder(**said), AUCClassifier("logistic", alpha=1e-3)).fit(frame, y)
-    return frame, Scorecard(terms), linear
+    return frame, Scorecard(terms, None), linear
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -94,6 +94,8 @@ def test_sql_scores_every_raw_row_as_the_model_does(case, dialect, load):
     assert len(set(expected)) > 20
     assert_array_equal(RUN[dialect](frame, card.to_sql(dialect, table="loans", keep=["row"])), expected)
     assert_array_equal(RUN[dialect](frame[:60], f"SELECT row, {card.to_sql(dialect)} FROM loans"), expected[:60])
+    short = Scorecard(card.model, 20)
+    assert_array_equal(RUN[dialect](frame, short.to_sql(dialect, table="loans", keep=["row"])), short.score(frame))
     for model in (linear, card.model):
         found = RUN[dialect](frame, export_sql(model, dialect, table="loans", keep=["row"]))
         assert_allclose(found, model.decision_function(frame), rtol=1e-9, atol=1e-5)
@@ -103,7 +105,8 @@ def test_sql_scores_every_raw_row_as_the_model_does(case, dialect, load):
 def test_python_scores_every_raw_row_as_the_model_does(case, load):
     _, frame, card, linear = case
     frame = load(frame)
-    assert_array_equal(in_python(frame, card.to_python()), card.score(frame))
+    for each in (card, Scorecard(card.model, 20)):
+        assert_array_equal(in_python(frame, each.to_python()), each.score(frame))
     for model in (linear, card.model):
         assert_allclose(in_python(frame, export_python(model)), model.decision_function(frame), rtol=1e-9, atol=1e-9)
 
@@ -174,11 +177,12 @@ def test_sql_is_one_statement_in_its_dialect(case, dialect):
 def test_telco_churn_has_the_same_points_in_every_language(load):
     frame = load(pd.read_csv(TELCO).drop(columns="customerID"))
     y = frame.pop("Churn") == "Yes"
-    card = Scorecard(TableClassifier("pairs", pairs=1, cv=0, max_bins=16).fit(frame, y))
-    expected = card.score(frame)
-    for dialect in RUN:
-        assert_array_equal(RUN[dialect](frame, card.to_sql(dialect, table="loans", keep=["row"])), expected)
-    assert_array_equal(in_python(frame, card.to_python()), expected)
+    model = TableClassifier("pairs", pairs=1, cv=0, max_bins=16).fit(frame, y)
+    for card in (Scorecard(model, None), Scorecard(model)):
+        expected = card.score(frame)
+        for dialect in RUN:
+            assert_array_equal(RUN[dialect](frame, card.to_sql(dialect, table="loans", keep=["row"])), expected)
+        assert_array_equal(in_python(frame, card.to_python()), expected)
 
 
 def small_model(**columns):
