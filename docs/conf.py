@@ -58,7 +58,11 @@ numpydoc_validation_checks = {
     "RT02",  # no names for what is returned: scikit-learn has them
 }
 # The fields of named tuples are attributes, not parameters.
-numpydoc_validation_exclude = {r"\.(AUCInterval|AUCComparison|PathCV|Comparison|Evaluation|Confusion|RocCurve|Report)$"}
+NAMED_TUPLES = (
+    "AUCInterval|AUCComparison|PathCV|Comparison|Contributions|Evaluation|GroupEvaluation|Confusion|RocCurve|Estimate|"
+    "Tenth|Calibration|CalibrationBin|Report|Drift|ColumnDrift|Stability|Period"
+)
+numpydoc_validation_exclude = {rf"\.({NAMED_TUPLES})$"}
 
 # The gallery
 

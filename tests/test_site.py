@@ -117,7 +117,8 @@ def test_the_reference_has_every_public_name():
 
 
 def test_every_class_and_function_of_the_reference_has_an_example():
-    results = {"AUCComparison", "AUCInterval", "Contributions", "PathCV"}  # what functions with an example return
+    drift = {"ColumnDrift", "Drift", "Period", "Stability"}
+    results = {"AUCComparison", "AUCInterval", "Contributions", "PathCV"} | drift  # of functions with an example
     own = set(aucmax.__all__) - {"__version__", "ProgressBar"}  # that of scikit-learn, where it has one
     without = {name for name in own if "\nExamples\n----" not in inspect.getdoc(getattr(aucmax, name))}
     assert without == results

@@ -34,6 +34,10 @@ _HOME = {
     "export_python": "models.python_source",
     "export_sql": "models.sql",
     "load_model": "models.model_file",
+    "ColumnDrift": "monitoring",
+    "Drift": "monitoring",
+    "Period": "monitoring",
+    "Stability": "monitoring",
     "monitor": "monitoring",
     "population_stability": "monitoring",
     "open_rows": "files.open_rows",
@@ -72,6 +76,10 @@ if TYPE_CHECKING:
     from .models.model_file import save_model as save_model
     from .models.python_source import export_python as export_python
     from .models.sql import export_sql as export_sql
+    from .monitoring import ColumnDrift as ColumnDrift
+    from .monitoring import Drift as Drift
+    from .monitoring import Period as Period
+    from .monitoring import Stability as Stability
     from .monitoring import monitor as monitor
     from .monitoring import population_stability as population_stability
     from .papers.nystroem import KMeansNystroem as KMeansNystroem

@@ -362,7 +362,18 @@ class Drift(NamedTuple):
     limit: float
 
     def status(self, stability: Stability | None) -> str | None:
-        """Return what an index says: "stable", "moved" or "drift"; None without an index."""
+        """Return what an index says.
+
+        Parameters
+        ----------
+        stability : Stability or None
+            The index of a column or of the score.
+
+        Returns
+        -------
+        status : {"stable", "moved", "drift"} or None
+            None without an index.
+        """
         if stability is None:
             return None
         excess = stability.excess

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from aucmax import AUCClassifier, TableClassifier, adjust_base_rate, load_model
+from aucmax import AUCClassifier, TableClassifier, adjust_base_rate, contributions, load_model
 from aucmax.files.columns import TableSource
 
 pandas = pytest.importorskip("pandas")
@@ -164,6 +164,22 @@ def test_reasons_of_values_that_training_did_not_have(folder):
     assert "age" not in words  # it counts as average, and adds nothing
     with pytest.raises(ValueError, match="n_reasons must be at least 1, got 0"):
         model.reasons(row, 0)
+
+
+def test_reasons_of_a_linear_model_are_its_columns(run, folder, tmp_path):
+    assert run("fit", folder / "rows.csv", "--alpha", "0.1", "--drop", "number", "-o", tmp_path / "m")[0] == 0
+    status, out, _ = run("predict", tmp_path / "m", folder / "rows.csv", "--reasons", "2")
+    assert status == 0
+    model = load_model(tmp_path / "m")
+    found, rows = contributions(model, FRAME), list(csv.DictReader(out.splitlines()))
+    assert [float(row["score_yes"]) for row in rows] == pytest.approx(model.decision_function(FRAME))
+    added = model[-1].calibration_[0] * found.values
+    for row, values, age in zip(rows, added, FRAME["age"], strict=True):
+        largest = np.argsort(-np.abs(values), kind="stable")[:2]
+        for k, j in enumerate(largest, 1):
+            assert row[f"reason_{k}"].startswith(f"{found.names[j]} = ")
+            assert row[f"reason_{k}"].endswith(f"({values[j]:+.2f})")
+            assert found.names[j] != "age" or row[f"reason_{k}"].startswith(f"age = {age:g} ")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "PQ"])

@@ -275,6 +275,7 @@ def test_header_cannot_be_left_by_a_name():
     for text, comment in ((export_sql(model, "sqlite"), "-- "), (export_python(model), "# ")):
         head = text.splitlines()[: text.splitlines().index("(" if comment == "-- " else "")]
         assert all(line.startswith(comment) for line in head)
+        assert re.fullmatch(r".* score of a TableClassifier, aucmax .*, written on 20\d\d-\d\d-\d\d", head[0])
         assert head[2] == f"{comment}column 'a\\nDROP TABLE x; --': number, 0 to 6"
     assert in_python(frame, export_python(model)) == pytest.approx(model.decision_function(frame).tolist())
 

@@ -115,6 +115,17 @@ def test_scores_display_draws_probabilities_without_decision_function():
     assert ROCDisplay.from_estimator(DummyClassifier().fit(X, Y), X, Y).evaluations[0].auc.auc == 0.5
 
 
+def test_pos_label_is_the_positive_class():
+    names = np.where(Y == 1, "bad", "good")
+    one, other = ROCDisplay.from_predictions(names, SCORES, pos_label="bad"), ROCDisplay.from_predictions(Y, SCORES)
+    assert one.evaluations[0].auc == other.evaluations[0].auc
+    display = ScoresDisplay.from_predictions(names, SCORES, pos_label="bad")
+    assert texts(display)[:2] == ["good", "bad"]
+    assert_allclose(display.groups[1], SCORES[Y == 1])
+    with pytest.raises(ValueError, match="pos_label='ugly' is not one of the labels of y"):
+        ScoresDisplay.from_predictions(names, SCORES, pos_label="ugly")
+
+
 def test_names_of_classes_are_no_formulas():
     labels = np.where(Y == 1, "price in $x^2_{$", "b")
     display = ScoresDisplay.from_predictions(labels, -SCORES)

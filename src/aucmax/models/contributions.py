@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.classifier import TableClassifier
-from ..tables.curves import term_name
+from ..tables.curves import Reason, list_reasons, term_name
 from ..tables.reading import Reading
+from ..tables.reading.table import Levels
 from .formula import find_steps
 
 
@@ -77,6 +78,16 @@ def contributions(model: Any, X: Any, reference: Any = None) -> Contributions:
         raise ValueError(f"reference has the shape {origin.shape}: it is a row, of shape {weights.shape}.")
     names = getattr(classifier, "feature_names_in_", [f"x{j}" for j in range(len(weights))])
     return Contributions([*names], (rows - origin) * weights, intercept + float(origin @ weights))
+
+
+def column_reasons(model: Any, levels: Levels, n_reasons: int) -> list[list[Reason]]:
+    """Return the columns that move the score of each row most, of a linear classifier after a `TableEncoder`."""
+    encoder, classifier = find_steps(model)
+    reading, values = encoder.reading_, np.asarray(levels)
+    found = _by_column(reading, reading.features(values), classifier.coef_[0], 0.0)
+    owners = [column.name for column in reading.columns for _ in column.parts]
+    terms = [(name, [j for j, owner in enumerate(owners) if owner == name]) for name in found.names]
+    return list_reasons(reading, terms, values, classifier.calibration_[0] * found.values, n_reasons)
 
 
 def _by_column(reading: Reading, features: Any, weights: np.ndarray, intercept: float) -> Contributions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Formula(NamedTuple):
         columns = dict.fromkeys(owners[place].name for place in sorted(used))
         about = {column.name: column for column in self.reading.columns}
         lines = [
-            f"{self.title}, aucmax {__version__}",
+            f"{self.title}, aucmax {__version__}, written on {date.today()}",
             f"classes {negative} and {positive}: the score is high for the last",
         ]
         lines += [f"column {name!r}: {describe(about[name])}" for name in columns]

@@ -102,7 +102,18 @@ class Confusion(NamedTuple):
         return (self.recall + self.specificity) / 2
 
     def cost(self, costs: tuple[float, float]) -> float:
-        """Return the cost of the errors, where a false positive and a false negative cost so much."""
+        """Return the cost of the errors.
+
+        Parameters
+        ----------
+        costs : (float, float)
+            The costs of a false positive and of a false negative.
+
+        Returns
+        -------
+        cost : float
+            Their sum over the rows.
+        """
         return costs[0] * self.fp + costs[1] * self.fn
 
     def to_dict(self) -> dict[str, Any]:
@@ -431,8 +442,20 @@ def evaluate_by(
     ----------
     groups : array-like of shape (n_samples,)
         The group of each row.
-    y, scores, sample_weight, probabilities, threshold, pos_label, confidence_level
-        As for :func:`evaluate`.
+    y : array-like of shape (n_samples,)
+        Labels of two classes.
+    scores : array-like of shape (n_samples,)
+        Scores of rows that were not used in training: higher means more likely positive.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. Rows of weight 0 are left out.
+    probabilities : array-like of shape (n_samples,), default=None
+        Probabilities of the positive class, whose calibration is measured.
+    threshold : float, default=0
+        Rows with a higher score are called positive.
+    pos_label : label, default=None
+        The positive class; None for the larger label.
+    confidence_level : float in (0, 1), default=0.95
+        The level of the intervals.
 
     Returns
     -------

@@ -42,7 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
-from .curves import Reason, list_reasons
+from .curves import Reason, list_reasons, term_name
 from .encoder import COLUMN_PARAMETERS, TableReader
 from .fitting.ladder import (
     ENOUGH_ROWS,
@@ -607,7 +607,9 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         check_is_fitted(self, "coef_")
         require_memory(X, device_error=NO_DEVICE)
         values = self._read(X)
-        return list_reasons(self, values, self.contributions(Levels.of(values, self.reading_)), n_reasons)
+        added = self.calibration_[0] * self.contributions(Levels.of(values, self.reading_))
+        terms = [(term_name(self, term), term.columns) for term in self.terms_]
+        return list_reasons(self.reading_, terms, values, added, n_reasons)
 
     def _parts(self, codes: np.ndarray) -> Iterator[np.ndarray]:
         """Yield what each term adds to the score of each row."""

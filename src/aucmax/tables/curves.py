@@ -176,29 +176,32 @@ class Reason(NamedTuple):
         return f"{self.term} = {self.value} ({self.log_odds:+.2f})"
 
 
-def list_reasons(model: Any, values: np.ndarray, contributions: np.ndarray, n_reasons: int) -> list[list[Reason]]:
-    """Return the terms that move the score of each row most, given the values of its columns and what terms add."""
+def list_reasons(
+    reading: Any, terms: Sequence[tuple[str, Sequence[int]]], values: np.ndarray, added: np.ndarray, n_reasons: int
+) -> list[list[Reason]]:
+    """Return the terms that move the score of each row most, given the values of its columns and what terms add.
+
+    A term is given by its name and its columns.
+    """
     if n_reasons < 1:
         raise ValueError(f"n_reasons must be at least 1, got {n_reasons!r}.")
-    names = [term_name(model, term) for term in model.terms_]
-    added = model.calibration_[0] * contributions
     order = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :n_reasons]
-    words = [value_words(model, j) for j in range(len(model.columns_))]
+    words = [value_words(reading, j) for j in range(len(reading.parts))]
     found = []
     for row, chosen, moved in zip(
         values, order.tolist(), np.take_along_axis(added, order, axis=1).tolist(), strict=True
     ):
-        texts = [", ".join(words[j](row[j]) for j in model.terms_[t].columns) for t in chosen]
-        reasons = zip([names[t] for t in chosen], texts, moved, strict=True)
+        texts = [", ".join(words[j](row[j]) for j in terms[t][1]) for t in chosen]
+        reasons = zip([terms[t][0] for t in chosen], texts, moved, strict=True)
         found.append([Reason(*each) for each in reasons if each[-1]])
     return found
 
 
-def value_words(model: Any, j: int) -> Callable[[float], str]:
+def value_words(reading: Any, j: int) -> Callable[[float], str]:
     """Return a function that says a value of a column in words, given as the number or the code that it is read as."""
-    part, kind, levels = model.reading_.parts[j], model.reading_.kinds[j], model.reading_.parts[j].levels
+    part, kind, levels = reading.parts[j], reading.kinds[j], reading.parts[j].levels
     missing, other = Values(missing=True).label(levels or ()), Values(known=levels).label(levels or ())
-    column = next(each for each in model.reading_.columns if part in each.parts)
+    column = next(each for each in reading.columns if part in each.parts)
     booleans = column.reason.split(", ")
 
     def words(value: float) -> str:

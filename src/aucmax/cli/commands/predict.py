@@ -13,13 +13,16 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 import numpy as np
 import typer
 
+from ..._base import LinearAUCClassifier
 from ..._text import printable
 from ...compare.methods import last_step
 from ...files import Block, Source
 from ...files.atomic_write import write_atomically
 from ...files.labels import label_text
+from ...models.contributions import column_reasons
 from ...models.model_file import ModelFile
 from ...search.calibration import adjust_base_rate, training_base_rate
+from ...tables.reading.table import Levels
 from .. import options
 from ..checks import check_inputs, check_outputs
 from ..console import Console, on_block
@@ -69,7 +72,7 @@ def predict(
         ),
     ] = None,
     n_reasons: Annotated[
-        int, options.output("Also the terms that move a score most, of a table model.", "NUMBER", "--reasons", min=0)
+        int, options.output("Also the terms, or columns, that move a score most.", "NUMBER", "--reasons", min=0)
     ] = 0,
     base_rate: Annotated[
         float | None,
@@ -99,7 +102,7 @@ def predict(
     top = None if n_top is None else parse_top(n_top)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     layout |= {"format": format, "target": target, "with_target": False, "keep": keep or ()}
-    source = open_rows(console, file, data, context=context, **layout)
+    source = open_rows(console, file, data, context=context, as_levels=n_reasons > 0, **layout)
     check_outputs({"--output": output}, force, [model, *data])
     names = column_names(file, source, wanted, top is not None)
     check_ending(output, names)
@@ -126,7 +129,7 @@ def predict(
 
 def check_wanted(file: ModelFile, wanted: Wanted) -> None:
     """Raise a ValueError for options that a model does not have, or that would not be used."""
-    _, inner = split_model(file.model)
+    encoder, inner = split_model(file.model)
     if wanted.threshold is not None and not np.isfinite(wanted.threshold):
         raise ValueError("--threshold must be a finite number.")
     if wanted.proba and wanted.threshold is not None and not 0 <= wanted.threshold <= 1:
@@ -135,7 +138,8 @@ def check_wanted(file: ModelFile, wanted: Wanted) -> None:
         raise ValueError("--base-rate is used only with --proba: scores and their order do not change.")
     if wanted.base_rate is not None and not 0 < wanted.base_rate < 1:
         raise ValueError(f"--base-rate must be above 0 and below 1, got {wanted.base_rate:g}.")
-    if wanted.n_reasons and not hasattr(inner, "reasons"):
+    linear = encoder is not None and encoder.output == "features" and isinstance(inner, LinearAUCClassifier)
+    if wanted.n_reasons and not (linear or hasattr(inner, "reasons")):
         raise ValueError(f"--reasons is for models of tables, and this is a {type(inner).__name__}: leave it out.")
 
 
@@ -193,7 +197,10 @@ def score_blocks(
 
 def describe_rows(file: ModelFile, X: Any, wanted: Wanted) -> Batch:
     """Return scores, and the probabilities, labels and reasons that are wanted."""
-    _, inner = split_model(file.model)
+    encoder, inner = split_model(file.model)
+    levels = X
+    if encoder is not None and isinstance(X, Levels):
+        X = encoder.reading_.features(np.asarray(X))
     scores = inner.decision_function(X)
     columns, judged, threshold = [scores.tolist()], scores, wanted.threshold or 0.0
     if wanted.proba:
@@ -206,7 +213,9 @@ def describe_rows(file: ModelFile, X: Any, wanted: Wanted) -> Batch:
         names = [label_text(label) for label in inner.classes_]
         columns.append([names[is_positive] for is_positive in (judged > threshold).tolist()])
     if wanted.n_reasons:
-        reasons = [[*map(str, each)] for each in inner.reasons(X, wanted.n_reasons)]
+        n = wanted.n_reasons
+        found = inner.reasons(X, n) if encoder is None else column_reasons(file.model, levels, n)
+        reasons = [[*map(str, each)] for each in found]
         columns += [[each[k] if k < len(each) else "" for each in reasons] for k in range(wanted.n_reasons)]
     return columns
 

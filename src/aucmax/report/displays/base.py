@@ -33,6 +33,8 @@ estimator : fitted classifier
     Its `decision_function` is used, or `predict_proba` if it has none.
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     Rows that the classifier was not fitted to.
+pos_label : label, default=None
+    The positive class; None for the larger label.
 y : array-like of shape (n_samples,)
     Labels of the rows; the larger of the two is positive.
 scores : array-like of shape (n_samples,)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._compat import _safe_indexing
 from ...metrics import _check_labels, _check_scores
+from ...rows.dispatch import label_mask
 from ..evaluation import Evaluation, evaluate
 from .base import AREA_ALPHA, PALETTE, Display, Key, scores_of
 
@@ -83,10 +84,18 @@ class ROCDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls, y: Any, scores: Any, *, confidence_level: float = 0.95, name: str = "", color: str = "C0", ax: Any = None
+        cls,
+        y: Any,
+        scores: Any,
+        *,
+        pos_label: Any = None,
+        confidence_level: float = 0.95,
+        name: str = "",
+        color: str = "C0",
+        ax: Any = None,
     ) -> Self:
         """Draw the ROC curve of scores."""
-        return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
+        return cls([_evaluate(label_mask(y, pos_label), scores, confidence_level)], name=name, color=color).plot(ax)
 
     @classmethod
     def from_cv_results(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ...metrics import _check_labels, _check_scores
+from ...rows.dispatch import label_mask
 from ..evaluation import evaluate
 from .base import MARKS, POWERS, Display, Key, number_text, scores_of, shorten
 
@@ -70,10 +71,14 @@ class ScoresDisplay(Display):
         return cls.from_predictions(y, scores, threshold=threshold, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y: Any, scores: Any, *, threshold: float | None = None, ax: Any = None) -> Self:
+    def from_predictions(
+        cls, y: Any, scores: Any, *, threshold: float | None = None, pos_label: Any = None, ax: Any = None
+    ) -> Self:
         """Draw scores of labelled rows."""
         values = _check_scores(scores, "scores")
         classes, positive = _check_labels(y, values)
+        if pos_label is not None and pos_label != classes[1]:
+            classes, positive = classes[::-1], label_mask(y, pos_label)
         best = evaluate(positive, values).best.threshold
         names = str(classes[0]), str(classes[1])
         return cls(values[~positive], values[positive], names=names, threshold=threshold, best=best).plot(ax)
