@@ -146,7 +146,7 @@ def test_inspect_lists_the_terms(run, model):
 @pytest.mark.parametrize("suffix", [".csv", ".sql", ".py"])
 def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, tmp_path):
     odds = ["--base-score", "500", "--base-odds", "2", "--points-to-double", "-30"]
-    odds += ["--dialect", "sqlite"]
+    odds += ["--dialect", "sqlite"] * (suffix == ".sql")
     status, _, err = run("scorecard", model, *odds, "-o", tmp_path / f"card{suffix}", "--test", folder / "train.csv")
     assert (status, err) == (0, "")
     card = Scorecard(load_model(model), base_score=500, base_odds=2, points_to_double=-30)
@@ -213,7 +213,9 @@ def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
     assert list(judged.values()) == [held_out.lines, held_out.lost, [held_out.low, held_out.high]]
     every = json.loads(run("scorecard", model, "--max-lines", "all", "--json")[1])
     assert len(every["lines"]) == Scorecard(load_model(model), None).n_lines > 10
-    assert "--max-lines few is not a number" in run("scorecard", model, "--max-lines", "few")[2]
+    for few in ("few", "1"):
+        assert f"--max-lines {few} is not understood: give a number" in run("scorecard", model, "--max-lines", few)[2]
+    assert "are used only with an --output that ends with .sql" in run("scorecard", model, "--dialect", "mysql")[2]
 
 
 def test_compare_fits_tables_as_they_are_read(run, folder):
@@ -266,7 +268,7 @@ def test_fit_refuses_options_of_tables(run, folder, tmp_path, options, line):
 def test_only_models_of_tables_have_cards(refused, run, folder, tmp_path):
     run("fit", folder / "train.csv", "--alpha", "1", "-o", tmp_path / "m")
     line = refused("scorecard", tmp_path / "m")
-    assert line == f"{tmp_path / 'm'} is not a model of a table: fit a CSV or Parquet file with the default options."
+    assert line.startswith(f"{tmp_path / 'm'} is not a TableClassifier, of which scorecards are made: fit a CSV or ")
 
 
 def test_only_tables_have_models_of_tables(refused, tmp_path):

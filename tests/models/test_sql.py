@@ -280,6 +280,23 @@ def test_header_cannot_be_left_by_a_name():
     assert in_python(frame, export_python(model)) == pytest.approx(model.decision_function(frame).tolist())
 
 
+def test_card_without_lines_is_its_base():
+    model, frame = small_model(a=np.arange(60) % 3, b=["u", "v"] * 30)
+    card = Scorecard(model, 2)
+    card._found, card.n_lines = [], 0
+    for sql in (card.to_sql("sqlite", table="loans"), f"SELECT {card.to_sql('sqlite')} AS score FROM loans"):
+        with closing(sqlite3.connect(":memory:")) as database:
+            frame.to_sql("loans", database, index=False)
+            assert database.execute(sql).fetchall() == [(card.base_points,)] * 60
+    assert score_of(card.to_python())({}) == card.base_points
+
+
+def test_statement_without_a_key_says_so():
+    model, _ = small_model(a=np.arange(60) % 3, b=["u", "v"] * 30)
+    assert "-- no column tells the rows apart" in export_sql(model, "sqlite", table="loans")
+    assert "-- no column tells" not in export_sql(model, "sqlite", table="loans", keep=["a"]) + export_sql(model)
+
+
 def test_sqlite_finds_that_a_column_is_absent():
     """Where it takes names in double quotes for texts, a card would give points to everybody."""
     model, frame = small_model(a=["u", "v", "w"] * 20, b=np.arange(60) % 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -387,7 +388,10 @@ def fit_report(
     if on_training and parts.get("held_out_auc") is not None:
         which = "held out"
     summary = [("data", data)] if evaluation is not None else []
+    if sample_weight is not None:
+        summary.append(("weights", f"{np.sum(sample_weight):,.10g} in all; they count as repetitions of rows"))
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
+    summary.append(("written on", f"{datetime.date.today()}"))
     return Report(
         title=f"{about['method']} on {Path(data).name}",
         note=NOTES[which] if evaluation is not None else UNSEEN,

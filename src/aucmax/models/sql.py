@@ -539,7 +539,8 @@ def to_sql(
         prefix += "_"
     layers = Layers(prefix)
     total = _total(target, formula, _cells(target, formula, layers))
-    header = "".join(f"-- {line}\n" for line in formula.header)
+    no_key = ["no column tells the rows apart, and their order may change: name a key in keep="]
+    header = "".join(f"-- {line}\n" for line in [*formula.header, *(no_key if source and not kept else [])])
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
     rows, ctes = ".".join(identifier(target, each) for each in source), []
     for n, layer in enumerate(layers.with_carried(total)):
@@ -547,9 +548,10 @@ def to_sql(
         origin = f"{LINE}FROM {rows}" if rows else ""
         rows = f"{prefix}l{n}"
         ctes.append(f"{rows} {target.cte} (\n  SELECT {others}{cells}{origin}\n)")
+    before = f"WITH {', '.join(ctes)}\n" if ctes else ""  # a formula may be its base alone
     if not source:
-        return f"{header}(\nWITH {', '.join(ctes)}\nSELECT\n{total}\nFROM {rows}\n)"
-    return f"{header}WITH {', '.join(ctes)}\nSELECT {others}\n{total}\n  AS {prefix}score\nFROM {rows}"
+        return f"{header}(\n{before}SELECT\n{total}" + (f"\nFROM {rows}\n)" if ctes else "\n)")
+    return f"{header}{before}SELECT {others}\n{total}\n  AS {prefix}score\nFROM {rows}"
 
 
 def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell]:

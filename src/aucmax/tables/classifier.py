@@ -366,6 +366,9 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             raise ArgumentError("{cv=0} fits one rung without cross-validation: give {terms=} and a number of pairs.")
         counted = summarise_values(rows)
         self.columns_ = find_columns(counted, np.array(self.reading_.categorical), self.max_bins, cuts)
+        for j in cuts:
+            if np.count_nonzero(self.columns_[j].mass[: self.columns_[j].n_values]) < 2:
+                warn_user(f"cuts of {self.reading_.part_names[j]!r} leave all rows in one bin: {cuts[j].tolist()}.")
         coded = code_rows(rows, self.columns_)
         warn_of_columns(self.reading_, self.columns_, counted, coded)
         warn_of_weights(coded)

@@ -43,6 +43,7 @@ from .fitting.merging import Merging, by_column
 from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
+JUDGED_POINTS = 20  # to double the odds, with which cards were judged; with more, rounding costs less
 UNJUDGED = 40  # lines of "auto" if no rows were held out
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a spreadsheet takes for a formula
 WIDEST = 60  # letters of a cell of the printed card
@@ -188,8 +189,9 @@ class Scorecard:
     left_out : list of str
         The columns and pairs of the model that are not on the card.
     held_out : AUCLost or None
-        What merging and rounding cost, with 20 points to double the odds and nothing kept, on the rows that each fold
-        of the cross-validation held out. None for the whole model, without cross-validation, and with `require`.
+        What merging and rounding cost on the rows that each fold of the cross-validation held out. It was measured with
+        20 points to double the odds and nothing required: None with fewer points and with `require`, for the whole
+        model, and without cross-validation.
 
     Examples
     --------
@@ -236,7 +238,8 @@ class Scorecard:
         on = {line.term.columns for line in self._found}
         self.left_out = [term_name(model, term) for term in model.terms_ if term.columns not in on]
         self.n_lines = sum(len(line.points) for line in self._found)
-        self.held_out = None if require else self._find_held_out()
+        judged = not len(require) and abs(points_to_double) >= JUDGED_POINTS and self.n_lines > 0
+        self.held_out = self._find_held_out() if judged else None
 
     def _find_max_lines(self, given: Any) -> int | None:
         """Return the largest number of lines."""
@@ -398,8 +401,12 @@ class Scorecard:
                 f"Merging and rounding cost {held_out.lost:.4f} of the AUC on held-out rows, 95% interval "
                 f"{held_out.low:.4f} to {held_out.high:.4f} (cards of {held_out.lines} lines)."
             )
-        elif self.max_lines is not None and not hasattr(model, "cards_"):
-            said.append("What merging costs is unknown: no rows were held out (cv=0).")
+        elif self.max_lines is not None and self.n_lines:
+            said.append(
+                "What merging and rounding cost was not measured on held-out rows"
+                + (" (cv=0)" if not hasattr(model, "cards_") else "")
+                + ": auc_lost(X, y) measures it on yours."
+            )
         if self.left_out:
             said.append(f"Left out: {', '.join(self.left_out)}.")
         return said
@@ -553,7 +560,8 @@ STYLE = """
 .aucmax-card p {margin: 0.3em 0}
 .aucmax-card table {border-collapse: collapse}
 .aucmax-card td, .aucmax-card th {padding: 0.15em 0.8em; text-align: right; font-variant-numeric: tabular-nums}
-.aucmax-card td:first-child, .aucmax-card th:first-child {text-align: left; max-width: 32em; overflow-wrap: anywhere}
+.aucmax-card td:first-child, .aucmax-card th:first-child {text-align: left}
+.aucmax-card :is(td, th):first-child {min-width: 9em; max-width: 32em; overflow-wrap: break-word}
 .aucmax-card th {padding-top: 0.9em; border-bottom: 1px solid color-mix(in srgb, currentColor 35%, transparent)}
 .aucmax-card th:not(:first-child), .aucmax-card small {font-weight: normal; opacity: 0.7}
 .aucmax-card td:nth-child(2) {font-weight: 600}

@@ -256,7 +256,11 @@ def test_auto_takes_the_shortest_card_within_a_standard_error(judged):
     assert Scorecard(judged, 5).held_out is Scorecard(judged, None).held_out is None
     assert Scorecard(judged, 20, require=["age"]).held_out is None
     assert Scorecard(MODEL).max_lines == 40
-    assert "no rows were held out" in repr(Scorecard(MODEL))
+    assert "was not measured on held-out rows (cv=0): auc_lost(X, y)" in repr(Scorecard(MODEL))
+    coarse = Scorecard(judged, 20, points_to_double=-5)
+    assert coarse.held_out is None, "it was judged with 20 points"
+    assert "cost was not measured on held-out rows: auc_lost(X, y)" in repr(coarse)
+    assert Scorecard(judged, 20, points_to_double=-40).held_out == Scorecard(judged, 20).held_out
 
 
 def test_held_out_cards_are_those_of_the_folds(judged):

@@ -254,6 +254,11 @@ def test_ordinary_columns_are_not_told(other):
 # Parameters
 
 
+def test_cut_points_outside_of_the_column_warn():
+    with pytest.warns(UserWarning, match=r"^cuts of 'curve' leave all rows in one bin: \[500.0, 600.0\].$"):
+        TableClassifier("curves", cv=0, cuts={"curve": [500, 600]}).fit(FRAME, Y)
+
+
 def test_columns_may_be_listed_in_any_sequence():
     plain = TableClassifier("pairs", pairs=[("curve", "zeros")], drop=["noise"], cv=0).fit(FRAME, Y)
     for drop in (FRAME.columns[FRAME.columns == "noise"], np.array(["noise"]), ("noise",)):

@@ -60,9 +60,14 @@ def scorecard(
 
     console, file = Console(as_json=as_json), read_model_file(model)
     if not is_table_model(file.model):
-        raise ValueError(f"{model} is not a model of a table: fit a CSV or Parquet file with the default options.")
-    if max_lines not in ("auto", "all") and not max_lines.isdecimal():
-        raise ValueError(f"--max-lines {max_lines} is not a number of lines, auto or all.")
+        raise ValueError(
+            f"{model} is not a TableClassifier, of which scorecards are made: fit a CSV or Parquet file with the "
+            "default options."
+        )
+    if max_lines not in ("auto", "all") and not (max_lines.isdecimal() and int(max_lines) > 1):
+        raise ValueError(f"--max-lines {max_lines} is not understood: give a number from 2 on, auto or all.")
+    if (dialect != "postgres" or table or keep) and (output is None or output.suffix != ".sql"):
+        raise ValueError("--dialect, --table and --keep are used only with an --output that ends with .sql.")
     card = Scorecard(
         file.model,
         {"auto": "auto", "all": None}[max_lines] if max_lines in ("auto", "all") else int(max_lines),
