@@ -164,9 +164,9 @@ class Scorecard:
         The fitted model.
     max_lines : "auto", int or None, default="auto"
         The largest number of lines, of all columns together; from 128 on it makes no difference. "auto" takes the
-        shortest card whose held-out AUC is within one standard error, of the paired difference, of the best short card.
-        Without cross-validation there are no held-out rows, and it takes 40. None is the whole model: every step of
-        every curve and surface.
+        shortest card whose held-out AUC is within one standard error, of the paired difference, of the best card of at
+        most 60 lines. Without cross-validation there are no held-out rows, and it takes 40. None is the whole model:
+        every step of every curve and surface.
     base_score : float, default=600
         The score of a row with the odds `base_odds`.
     base_odds : float, default=1

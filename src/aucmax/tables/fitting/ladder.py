@@ -48,6 +48,7 @@ COPIES = 4  # of the Hessian that a fit holds at once
 N_ROLES = 2  # of a row: it trains a model or tests it; see `interval_of`
 ROUGH = 1e-3  # the tolerance of shapes in a fold
 CARD_LINES = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 128)  # of the cards that are judged on held-out rows, at most
+LONGEST_CARD = 60  # lines that people still check and sign: held-out rows choose among cards of at most so many
 CARD_MARGIN = 1.0  # standard errors of the paired difference by which a longer card must be better
 CARD_POINTS = 20 / np.log(2)  # in a log-odds of 1, on these cards
 
@@ -288,7 +289,7 @@ def judge_cards(
 
     "lines" are CARD_LINES, "auc" the held-out AUC of whole points, "lost" how much below the AUC of the `scores` it is,
     and "error" the standard error of this difference. "chosen" is the shortest card that is within CARD_MARGIN standard
-    errors of the best one.
+    errors of the best one of at most LONGEST_CARD lines.
     """
     points = np.empty((len(CARD_LINES), len(scores)))
     for (climb, fit), test, (start, _, stop) in zip(fits, tests.rows, tests.edges, strict=True):
@@ -299,7 +300,7 @@ def judge_cards(
     moves = [tests.influences(each, groups)[0] for each in (*points, scores)]
     aucs, auc = tests.auc(points).mean(axis=0), float(tests.auc(scores[None]).mean())
     errors = pairwise_errors(moves)
-    chosen = choose(aucs, errors, CARD_MARGIN)
+    chosen = choose(aucs[: int(np.searchsorted(CARD_LINES, LONGEST_CARD, "right"))], errors, CARD_MARGIN)
     return {
         "lines": np.array(CARD_LINES),
         "auc": aucs,
