@@ -21,7 +21,8 @@ from aucmax import (
     roc_auc_ci,
     save_model,
 )
-from aucmax.monitoring import FEWEST, stability_of_counts
+from aucmax.metrics import AUCInterval
+from aucmax.monitoring import FEWEST, Drift, stability_of_counts
 from aucmax.search.calibration import SHARP, find_bins
 
 RNG = np.random.default_rng(0)
@@ -71,10 +72,10 @@ def by_name(drift):
 def test_index_of_texts_is_its_formula():
     before, after = ["a"] * 60 + ["b"] * 30 + ["c"] * 10, ["a"] * 20 + ["b"] * 10 + ["d"] * 10
     found = population_stability(before, after)
-    assert found.labels == ["a", "b", "rarer levels"]  # c and d have no rows in one of the samples
-    assert found.psi == pytest.approx(index_by_hand([60, 30, 10], [20, 10, 10]))
-    assert found.by_chance == pytest.approx(2 * (1 / 100 + 1 / 40))
-    np.testing.assert_allclose(found.expected, [0.6, 0.3, 0.1])
+    assert found.labels == ["a", "b", "rarer levels", "new levels"]  # of c, 4 rows are to be expected
+    assert found.psi == pytest.approx(index_by_hand([60, 30, 10, 0], [20, 10, 0, 10]))
+    assert found.by_chance == pytest.approx(3 * (1 / 100 + 1 / 40))
+    np.testing.assert_allclose(found.expected, [0.6, 0.3, 0.1, 0])
 
 
 def test_a_cell_that_is_empty_in_one_sample_has_half_a_row():
@@ -230,6 +231,88 @@ def test_only_what_is_beyond_chance_is_drift(rows, model):
     strict = monitor(model, draw(2000, np.random.default_rng(8), shift=4)[0], limit=0.05)
     assert strict.drifted == ["age"]
     assert strict.status(by_name(strict)["age"].stability) == "drift"
+
+
+def test_new_levels_are_apart_only_if_they_are_more_than_rare_ones_let_expect():
+    before = ["a"] * 80 + ["b"] * 10 + list("0123456789")  # ten of a hundred rows had a level of their own
+    few, many = (population_stability(before, ["a"] * (70 - n) + ["b"] * 10 + ["new"] * n) for n in (8, 24))
+    assert few.labels == ["a", "b", "rarer levels"]
+    assert few.psi == pytest.approx(index_by_hand([80, 10, 10], [62, 10, 8]))
+    assert many.labels == ["a", "b", "new levels"], "all rarer levels had one row"
+    assert many.psi == pytest.approx(index_by_hand([80, 10, 10], [46, 10, 24]))
+
+
+@pytest.mark.parametrize("n_levels", [50, 200, 400])
+@pytest.mark.parametrize("n", [1, 30, 500])
+def test_many_levels_do_not_drift_by_themselves(n_levels, n):
+    alarms = {"same": 0, "other": 0}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        before, same = (rng.integers(n_levels, size=size).astype(str) for size in (1000, n))
+        for name, after in (("same", same), ("other", np.char.add(same, "x"))):
+            drift = empty_drift(score=population_stability(before, after))
+            alarms[name] += not drift.is_stable
+    assert alarms["same"] <= 1
+    assert n == 1 or alarms["other"] == 10
+
+
+def empty_drift(**values):
+    named = {"n_samples": 9, "columns": [], "base_rate": 0.5, "mean_probability": 0.5, "periods": [], "limit": 0.25}
+    return Drift(**dict.fromkeys(Drift._fields) | named | values)
+
+
+def test_few_rows_do_not_say_drift(rows, model):
+    assert [monitor(model, rows[0][k : k + 1]).drifted for k in range(20)] == [[]] * 20
+    found = stability_of_counts("ab", np.array([950.0, 50.0]), np.array([15.0, 5.0]), 0.95)
+    assert found.excess > 0.25
+    assert 0 < found.low < 0.1
+    assert empty_drift().status(found) == "moved"
+
+
+@pytest.mark.parametrize("which", ["model", "linear"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_missing_dates_count(which, share, rows, request):
+    fitted, n = request.getfixturevalue(which), 400
+    new = rows[0][:n].reset_index(drop=True)
+    new.loc[: int(share * n) - 1, "since"] = None
+    drift = monitor(fitted, new)
+    gaps = by_name(drift)["since (missing)"]
+    assert gaps.counts
+    assert (gaps.expected_missing_share, gaps.missing_share) == (0, share)
+    if share:
+        assert gaps.stability.labels == ["present", "missing"]
+        assert gaps.stability.psi == pytest.approx(index_by_hand([N, 0], [n - share * n, share * n]))
+    assert ("since (missing)" in drift.drifted) == (share > 0)
+    assert drift.status(gaps.stability) == ("drift" if share else "stable")
+
+
+def test_an_auc_below_the_promised_one_is_drift(rows, model):
+    new, y = draw(800, np.random.default_rng(21))
+    assert monitor(model, new, y).auc_loss is None
+    assert monitor(model, new, y).verdict == "stable"
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert monitor(model, new).is_stable, "without labels"
+    drift = monitor(model, new, shuffled)
+    assert drift.drifted == ["AUC"]
+    auc = "{:.4f} ({:.4f} to {:.4f})".format(*drift.auc[:3])
+    low = f"{model.cv_auc_ci_[0]:.4f}"
+    words = f"drift: AUC; the AUC of {auc} is below {low}, the lower end of the cross-validated one"
+    assert drift.verdict == words
+    assert drift.to_dict()["verdict"] == words
+
+
+def test_the_whole_interval_of_the_auc_must_be_below():
+    auc, end = AUCInterval(0.7, 0.65, 0.75, 0.02), math.nan
+    promises = {
+        (0.8, 0.74): None,
+        (0.8, 0.76): "lower end",
+        (0.74, end): None,
+        (0.76, end): "is below 0.7600, the cross",
+    }
+    for (promised, low), words in promises.items():
+        loss = empty_drift(auc=auc, promised=AUCInterval(promised, low, 0.9, end)).auc_loss
+        assert (loss is None) if words is None else (words in loss)
+    assert empty_drift(auc=auc).auc_loss is None
 
 
 def test_dates_move_on_and_do_not_count(rows, model):

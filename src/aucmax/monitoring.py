@@ -43,7 +43,7 @@ from .tables.reading.table import Levels, Tally, check_columns, check_faults
 N_CELLS = 10  # of a number
 FEWEST = 5  # rows that each sample should have in the cell of a level; rarer levels have one cell together
 STABLE = 0.1  # an index up to here, beyond chance, is no drift by common usage
-RARER, NEW, MISSING = "rarer levels", "new levels", "missing"
+RARER, NEW, PRESENT, MISSING = "rarer levels", "new levels", "present", "missing"
 
 
 class Stability(NamedTuple):
@@ -93,7 +93,8 @@ def population_stability(
         The values of new rows.
     n_bins : int, default=10
         Numbers have so many bins, which hold about the same number of expected values. Missing ones have a cell of
-        their own. Each text is a cell; texts that are too rare in one sample are one cell together.
+        their own. Each text is a cell; texts that are too rare in one sample are one cell together. Texts that are not
+        in `expected` have a cell if they are more than its rare texts let expect.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the index of the two populations.
 
@@ -127,8 +128,9 @@ def population_stability(
         return reference.compare(reference.tally(new), confidence_level)
     levels, places = np.unique(np.concatenate([each.astype(str) for each in samples]), return_inverse=True)
     before, after = (np.bincount(each, minlength=len(levels)) for each in np.split(places, [len(samples[0])]))
-    reference = Reference("", "category", before.astype(np.float64), 0.0, levels=levels.tolist())
-    return reference.compare(np.append(after, [0, 0]), confidence_level)
+    is_known = before > 0
+    reference = Reference("", "category", before[is_known].astype(np.float64), 0.0, levels=levels[is_known].tolist())
+    return reference.compare(np.append(after[is_known], [after[~is_known].sum(), 0]), confidence_level)
 
 
 def check_level(confidence_level: float) -> None:
@@ -182,12 +184,15 @@ class Reference(NamedTuple):
     def compare(self, actual: np.ndarray, confidence_level: float) -> Stability:
         """Return the stability index of the rows that were counted."""
         labels, before, after = self.cells(actual)
-        ends = np.array([0.0, self.missing])
-        labels, before, after = [*labels, NEW, MISSING], np.append(before, ends), np.append(after, actual[-2:])
+        labels, before, after = [*labels, MISSING], np.append(before, self.missing), np.append(after, actual[-1])
         return stability_of_counts(labels, before, after, confidence_level)
 
     def cells(self, actual: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the cells of values in words, and the rows in them; levels that are too rare in a sample are one."""
+        """Return the cells of values in words, and the rows in them.
+
+        Levels that are too rare in a sample are one cell, and new levels are in it too unless there are more than the
+        training rows let expect: as many as those whose level no other training row has, by Good and Turing.
+        """
         after = actual[:-2]
         if self.cuts is not None:
             value = f"{self.low:.6g}"
@@ -195,8 +200,15 @@ class Reference(NamedTuple):
             return list(self.levels) if len(self.levels) == len(labels) else labels, self.expected, after
         fewer = min(1.0, actual.sum() / max(self.expected.sum() + self.missing, 1.0))
         rare = self.expected * fewer < FEWEST
-        labels = [*(level for level, is_rare in zip(self.levels, rare.tolist(), strict=True) if not is_rare), RARER]
-        before, after = (np.append(each[~rare], each[rare].sum()) for each in (self.expected, after))
+        labels = [
+            *(level for level, is_rare in zip(self.levels, rare.tolist(), strict=True) if not is_rare),
+            RARER,
+            NEW,
+        ]
+        single, new = float(self.expected[self.expected < 1.5].sum()), float(actual[-2])
+        apart = new > fewer * single
+        before = np.append(self.expected[~rare], [self.expected[rare].sum() - apart * single, apart * single])
+        after = np.append(after[~rare], [after[rare].sum() + (not apart) * new, apart * new])
         return labels, before, after
 
 
@@ -283,7 +295,7 @@ class ColumnDrift(NamedTuple):
     n_outside : int
         Rows with numbers outside of the range of the training rows.
     counts : bool
-        Whether it counts for the verdict: dates move on by themselves.
+        Whether it counts for the verdict: dates move on by themselves, but not the share of missing ones.
     """
 
     column: str
@@ -348,7 +360,7 @@ class Drift(NamedTuple):
     periods : list of Period
         The AUC by month, if labels and dates are known.
     limit : float
-        An index that is more by this than by chance is drift.
+        An index that is more by this than by chance is drift, if its interval says so too.
     """
 
     n_samples: int
@@ -372,18 +384,45 @@ class Drift(NamedTuple):
         Returns
         -------
         status : {"stable", "moved", "drift"} or None
-            None without an index.
+            None without an index. For drift, the whole interval must be above what counts as stable too.
         """
         if stability is None:
             return None
-        excess = stability.excess
-        return "drift" if excess > self.limit else "moved" if excess > min(STABLE, self.limit) else "stable"
+        if stability.excess > self.limit and stability.low > self.border:
+            return "drift"
+        return "moved" if stability.excess > self.border else "stable"
+
+    @property
+    def border(self) -> float:
+        """Up to here an index is stable, and above it the whole interval must be for drift."""
+        return min(STABLE, self.limit)
+
+    @property
+    def auc_loss(self) -> str | None:
+        """That the interval of the AUC is wholly below what the fit promised, in words; None if it is not."""
+        if self.auc is None or self.promised is None:
+            return None
+        knows_low = not math.isnan(self.promised.low)
+        promised = self.promised.low if knows_low else self.promised.auc
+        if not self.auc.high < promised:
+            return None
+        auc, low, high, _ = self.auc
+        what = "the lower end of the cross-validated one" if knows_low else "the cross-validated one"
+        return f"the AUC of {auc:.4f} ({low:.4f} to {high:.4f}) is below {promised:.4f}, {what}"
 
     @property
     def drifted(self) -> list[str]:
-        """What has drifted: columns, and the score."""
+        """What has drifted: the AUC, the score, and columns."""
         found = [("score", self.score), *((each.column, each.stability) for each in self.columns if each.counts)]
-        return [name for name, stability in found if self.status(stability) == "drift"]
+        lost = ["AUC"] if self.auc_loss else []
+        return lost + [name for name, stability in found if self.status(stability) == "drift"]
+
+    @property
+    def verdict(self) -> str:
+        """What has drifted, and how the AUC fell, in words."""
+        if self.is_stable:
+            return "stable"
+        return f"drift: {', '.join(self.drifted)}" + (f"; {self.auc_loss}" if self.auc_loss else "")
 
     @property
     def is_stable(self) -> bool:
@@ -403,6 +442,7 @@ class Drift(NamedTuple):
             "n_samples": self.n_samples,
             "is_stable": self.is_stable,
             "drifted": self.drifted,
+            "verdict": self.verdict,
             "limit": self.limit,
             "base_rate": self.base_rate,
             "mean_probability": self.mean_probability,
@@ -470,7 +510,8 @@ def monitor(
     time : array-like of shape (n_samples,), default=None
         The date of each row, for the AUC by month.
     limit : float, default=0.25
-        A stability index that is more by this than it is by chance is drift. Columns of dates do not count.
+        A stability index that is more by this than it is by chance is drift if its interval is above 0.1 too. Of
+        dates, only the share of missing cells counts. With labels, an AUC below the cross-validated one is drift.
     confidence_level : float in (0, 1), default=0.95
         The level of the intervals.
 
@@ -566,7 +607,7 @@ class Watch:
         return Drift(
             len(scores),
             self._score_stability(scores, confidence_level),
-            [self._column(j, confidence_level) for j in range(len(self.references))],
+            self._columns(confidence_level),
             training_base_rate(self.last),
             float(expit(slope * scores + base_logit).mean()),
             None if positive is None else interval(positive, scores, confidence_level),
@@ -581,6 +622,20 @@ class Watch:
         ends, weights = self.last.score_bins_
         reference = Reference("score", "number", weights, 0.0, ends[:-1])
         return reference.compare(reference.tally(scores), confidence_level)
+
+    def _columns(self, confidence_level: float) -> list[ColumnDrift]:
+        dates = [] if self.reader is None else [each for each in self.reader.reading_.columns if each.kind == "date"]
+        of_ages, found = {each.parts[0].name: each.name for each in dates}, []
+        for j, reference in enumerate(self.references):
+            column = self._column(j, confidence_level)
+            if reference.name in of_ages:
+                before = np.array([reference.expected.sum(), reference.missing])
+                after = np.array([self.counts[j][:-1].sum(), self.counts[j][-1]])
+                gaps = stability_of_counts([PRESENT, MISSING], before, after, confidence_level)
+                name = f"{of_ages[reference.name]} ({MISSING})"
+                found.append(column._replace(column=name, stability=gaps, n_outside=0, counts=True))
+            found.append(column)
+        return found
 
     def _column(self, j: int, confidence_level: float) -> ColumnDrift:
         reference, counts = self.references[j], self.counts[j]

@@ -83,7 +83,23 @@ def test_labels_are_used_if_they_are_there(run, folder):
     status, out, err = run("monitor", folder / "model", folder / "same.csv")
     assert (status, err) == (0, "")
     assert re.search(r"^AUC 0\.\d{4} \(0\.\d{4} to 0\.\d{4}\); cross-validated in training 0\.", out, re.MULTILINE)
-    assert "stable (an index of more than 0.25 beyond chance is drift)" in out
+    assert "stable (an index of more than 0.25 beyond chance, its interval above 0.1, is drift)" in " ".join(
+        out.split()
+    )
+
+
+def test_an_auc_below_the_promised_one_is_drift_everywhere(run, folder, tmp_path):
+    frame, y, _ = SAME
+    frame.assign(y=RNG.permutation(y)).to_csv(tmp_path / "new.csv", index=False)
+    page = tmp_path / "drift.html"
+    status, out, _ = run("monitor", folder / "model", tmp_path / "new.csv", "--report", page)
+    assert status == 1
+    words = r"the AUC of 0\.\d{4} \(0\.\d{4} to 0\.\d{4}\) is below 0\.\d{4}, the lower end of the cross-validated one"
+    assert re.search(rf"drift: AUC; {words} \(an index", " ".join(out.split()))
+    assert re.search(words[1:], page.read_text(encoding="utf-8"))
+    told = json.loads(run("monitor", folder / "model", tmp_path / "new.csv", "--json")[1])
+    assert (told["is_stable"], told["drifted"]) == (False, ["AUC"])
+    assert re.search(words, told["verdict"])
 
 
 def test_time_without_labels_is_noted(run, folder, tmp_path):
@@ -118,6 +134,9 @@ def test_the_page_shows_the_same_and_escapes_levels(run, folder, tmp_path):
     text = page.read_text(encoding="utf-8")
     for part in ("AUC by month", "Where the rows are", "default-src 'none'", "new levels", "2024-02", "gone: plus"):
         assert part in text, part
+    tables = re.findall(r"(<div class=\"wide\">\s*)?<table class=\"(\w+)\"", text)
+    assert {name for box, name in tables} == {"months", "indices", "bars"}
+    assert all(box for box, name in tables if name != "bars"), "bars fit by their layout, others scroll in a box"
     assert "<b>gold" not in text
     assert "&lt;b&gt;gold" in text
     again = tmp_path / "again.html"

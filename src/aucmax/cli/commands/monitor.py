@@ -110,8 +110,8 @@ def show_drift(found: Drift) -> list[Any]:
             for each in found.periods
         ]
         lines.append(make_table("", ("month", "rows", "positive", "AUC, 95% interval"), rows, right=(1, 2)))
-    verdict = "stable" if found.is_stable else f"drift: {', '.join(found.drifted)}"
-    return [*lines, f"{verdict} (an index of more than {found.limit:g} beyond chance is drift)"]
+    rule = f"an index of more than {found.limit:g} beyond chance, its interval above {found.border:g}, is drift"
+    return [*lines, f"{found.verdict} ({rule})"]
 
 
 def show_score(found: Drift) -> str:
