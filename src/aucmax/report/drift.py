@@ -10,8 +10,8 @@ import numpy as np
 from .. import __version__
 from ..files.atomic_write import write_atomically
 from ..monitoring import Drift, Period, Stability
-from .displays.base import number_text, shorten
 from .figures import COLOURS, HEIGHT, draw_svg
+from .html import make_environment
 
 if TYPE_CHECKING:
     import os
@@ -28,19 +28,7 @@ def write_drift(path: str | os.PathLike[str], drift: Drift, title: str) -> None:
 
 def render_drift(drift: Drift, title: str) -> str:
     """Return what has changed as an HTML page."""
-    try:
-        import jinja2
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("A report needs jinja2 and matplotlib: pip install 'aucmax[report]'.") from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("aucmax.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(shorten=shorten, number=number_text)
+    environment = make_environment()
     ordered = sorted(drift.columns, key=lambda each: -(each.stability.excess if each.stability else -1))
     cells = [("score", drift.score)] if drift.score is not None else []
     cells += [(each.column, each.stability) for each in ordered if each.stability is not None][:DETAILS]

@@ -146,7 +146,7 @@ class RocCurve(NamedTuple):
 
 
 class Tenth(NamedTuple):
-    """A tenth of the rows, those of the highest scores first.
+    """A tenth of the rows, the highest scores first.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Calibration(NamedTuple):
     slope, intercept : Estimate
         Of the logistic regression of the labels on the logit of the probabilities. They should be 1 and 0; a slope
         below 1 means that probabilities are too extreme. NaN where the rows have no such regression: if probabilities
-        are all equal, or separate the classes. The intervals are those of the sandwich estimator.
+        are all equal, or separate the classes. The intervals use the sandwich estimator.
     bins : list of CalibrationBin
         Ten bins of equally many rows; rows of equal probabilities are in one bin.
     """

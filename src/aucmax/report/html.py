@@ -133,17 +133,8 @@ def write_page(path: str | os.PathLike[str], report: Report) -> None:
     write_atomically(path, lambda file: file.write(page))
 
 
-def render_page(report: Report) -> str:
-    """Return the report as an HTML page; the same page for the same report.
-
-    Examples
-    --------
-    >>> from aucmax.report.evaluation import evaluate
-    >>> from aucmax.report.html import Report, render_page
-    >>> page = render_page(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
-    >>> "<h1>Iris &amp; others</h1>" in page, "0.7500" in page
-    (True, True)
-    """
+def make_environment() -> Any:
+    """Return the environment of the templates of pages, with their filters."""
     try:
         import jinja2
         import matplotlib  # noqa: F401
@@ -158,6 +149,21 @@ def render_page(report: Report) -> str:
     )
     environment.filters.update(shorten=shorten, number=number_text, count=count_text)
     environment.tests["finite"] = math.isfinite
+    return environment
+
+
+def render_page(report: Report) -> str:
+    """Return the report as an HTML page; the same page for the same report.
+
+    Examples
+    --------
+    >>> from aucmax.report.evaluation import evaluate
+    >>> from aucmax.report.html import Report, render_page
+    >>> page = render_page(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
+    >>> "<h1>Iris &amp; others</h1>" in page, "0.7500" in page
+    (True, True)
+    """
+    environment = make_environment()
     comparisons = [report.comparison] if isinstance(report.comparison, Comparison) else report.comparison or []
     found, additive = report.evaluation, report.additive
     calibration = None if found is None else found.calibration

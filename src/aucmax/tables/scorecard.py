@@ -569,7 +569,7 @@ STYLE = """
 
 
 def figures_of(entry: Entry) -> tuple[str, ...]:
-    """Return the figures of a line as they are shown."""
+    """Return the figures of a line as text."""
     rate, woe = ("", "") if math.isnan(entry.rate) else (f"{entry.rate:.1%}", f"{entry.woe:+.2f}")
     return f"{entry.points:+d}", f"{entry.rows:,.10g}", f"{entry.share:.1%}", f"{entry.positives:,.10g}", rate, woe
 
