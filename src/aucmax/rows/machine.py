@@ -179,7 +179,7 @@ def reserve_blas() -> None:
     matrix = np.eye(256)
     for product in (np.dot, partial(scipy.linalg.blas.dgemm, 1.0)):  # each has a BLAS of its own
         product(matrix, matrix)
-        for _ in map_threads(lambda a, product=product: product(a, a), [matrix] * count_threads()):
+        for _ in map_threads(partial(product, matrix), [matrix] * count_threads()):
             pass
 
 
