@@ -118,8 +118,8 @@ def test_the_paper_variants_have_no_intercept_online_or_exact(make, kind):
     np.testing.assert_allclose(gradient[:-1], 0, atol=1e-6)
     assert abs(gradient[-1]) > 0.01  # an intercept would lower it
     assert clf.state_.scalars[-1] == 0
-    online = make(variant="paper", alpha=0.1, eta0=2e-3, average=True, max_iter=300, random_state=0).fit(kind(X), y)
-    np.testing.assert_allclose(online.coef_[0], w, rtol=0, atol=0.02 * np.abs(w).max())
+    online = make(variant="paper", alpha=0.1, eta0=3e-3, average=True, max_iter=1000, random_state=0).fit(kind(X), y)
+    np.testing.assert_allclose(online.coef_[0], w, rtol=0, atol=0.03 * np.abs(w).max())
 
 
 def test_uni_squ_of_the_paper_is_least_squares_with_class_weights(data):

@@ -209,9 +209,15 @@ class SPDAM(StochasticClassifier):
         Number of rows of a batch, or their share of all rows; at least 1, at most all. Every pass cuts the rows evenly
         into as few batches as that allows.
 
-    sigma, tau, theta : float, default=None
-        Step of the dual variables, step of the weights, and how far to look ahead (0 to 1), as in the paper's Table 1.
-        None takes the step for which the gap falls fastest by the proof. `fit` warns if the proof needs other values.
+    sigma : float, default=None
+        Step of the dual variables, for all rows. None takes the longest steps that the proof allows. `fit` warns of
+        steps that it does not allow.
+
+    tau : float, default=None
+        Step of the weights, under the same terms.
+
+    theta : float, default=None
+        How far to look ahead, from 0 to 1, under the same terms; None takes the least that the proof allows.
 
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" takes the steps of the paper's theorem, on batches drawn independently, and leaves the columns as they
