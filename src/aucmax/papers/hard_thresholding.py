@@ -278,7 +278,8 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are standardised (a shift changes nothing here): the largest weights belong to the best columns only if
       columns have one scale.

@@ -252,15 +252,15 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
     - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of
       170,000, and the number of passes falls with the root of it.
     - each pass meets each row once, instead of batches drawn independently.
 
-    The paper's (12) and the sigma of its theorem are misprinted: docs/guide/misprints.md. Steps that are given count in
-    both variants.
+    Steps that are given count in both variants.
 
     The default of alpha is the best of 1e-3, 1e-2 and 1e-1 by test AUC on the benchmark data sets, or as good as the
     best, and needs the fewest passes.
