@@ -33,44 +33,34 @@ One pass over the rows
    radius the least number is added to the diagonal that brings w+ into the ball.
 4. w~ <- w+ + theta (w+ - w), and w <- w+.
 
-What is not as in the paper
----------------------------
-x_i is divided by sqrt(p_y): the sqrt(2 p_y) of the paper's (12) does not give its (13). The printed sigma of its
-Theorem 4.1 lost a factor 2 alpha. Both are corrected in both variants (docs/guide/misprints.md). Unless
-variant="paper", the steps are longer. The proof needs
+The steps
+---------
+The proof needs, in the paper with r_i = 4 max |x|^2,
 
     tau sigma_i r_i <= 1,   1 / (1 + 2 alpha tau) <= theta,   1 - 2 sigma_i m / (n (1 + 2 sigma_i)) <= theta <= 1
 
-in the paper with r_i = 4 max |x|^2: for any numbers c_i, |sum over I of c_i x_i|^2 is at most m max |x|^2 times the sum
-over I of c_i^2. But it needs this in the mean over all batches only, and there the sum over I of m k_i c_i^2 is enough,
-where L is the largest eigenvalue of (1/n) sum x_i x_i', which is C+ + C-, and
-
-    k_i = q L + (1 - q) |x_i|^2,   q = n (m - 1) / (m (n - 1))
-
-The 4 becomes (2 - m/n)^2 if Young's inequality treats its two products, of a change of u with a change of w, by the
-factors 1 and 1 - m/n that they have. So r_i = (2 - m/n)^2 k_i: for batches of 10% of a9a about 70 instead of 170,000,
-and the number of passes falls with the root of it. Rows shorter than the longest have longer steps. With r = max r_i,
+since for any numbers c_i, |sum over I of c_i x_i|^2 is at most m max |x|^2 times the sum over I of c_i^2. But it needs
+this in the mean over all batches only, and there the sum over I of m k_i c_i^2 is enough, with L the largest eigenvalue
+of (1/n) sum x_i x_i' = C+ + C- and k_i = q L + (1 - q) |x_i|^2, q = n (m - 1) / (m (n - 1)). The 4 becomes
+(2 - m/n)^2 if Young's inequality treats its two products, of a change of u with a change of w, by the factors 1 and
+1 - m/n that they have. So r_i = (2 - m/n)^2 k_i: for batches of 10% of a9a about 70 instead of 170,000, and the number
+of passes falls with the root of it. Rows shorter than the longest have longer steps. With r = max r_i,
 
     sigma = [alpha (n - m) + sqrt(alpha^2 (n - m)^2 + alpha n m r)] / (m r),   tau = 1 / (sigma r)
     sigma_i = 1 / (tau r_i),   theta = 1 / (1 + 2 alpha tau)
 
 are the paper's steps if all r_i are r, and like there the expected squared distances from the optimum fall by theta
-with each batch. This is proved for batches drawn independently; in one random order after the other each row is met in
-each pass, and the measured rate is at least as good.
+with each batch. This is proved for batches drawn independently; in one random order after the other the measured rate
+is at least as good. Steps that are given take the place of these, and the others follow by the three conditions.
 
-Steps that are given take the place of these, and those that are not given follow from them by the three conditions. The
-ball has no curvature. In the formula of sigma its multiplier stands for that, which is at most 1 / (2 R^2) at the
-optimum since f(0)/2 = 1/2. With alpha = 0, theta is 1, and the proof promises no rate; a linear one is what is measured
-once w is on the sphere.
+A ball has no curvature: its multiplier stands for alpha in the formula of sigma. At the optimum it is at most
+1 / (2 R^2), since f(0)/2 = 1/2. With alpha = 0, theta is 1, and the proof promises no rate.
 
 variant="paper"
 ---------------
-r_i = 4 max |x|^2 for all rows: with kappa = max |x| and lambda = alpha the steps of Theorem 4.1,
-
-    sigma = lambda [(n - m) + sqrt((n - m)^2 + 4 n m kappa^2 / lambda)] / (4 m kappa^2)
-    tau = 1 / (4 sigma kappa^2),   theta = 1 - lambda / (lambda + 2 sigma kappa^2)
-
-Each batch has m rows, drawn from all rows without replacement; a pass has as many batches as it takes for n rows.
+r_i = 4 max |x|^2 for all rows, which gives the steps of Theorem 4.1. Each batch has m rows, drawn from all rows without
+replacement; a pass has as many batches as it takes for n rows. The paper misprints its (12) and the sigma of the
+theorem, which both variants correct: docs/guide/misprints.md.
 """
 
 from __future__ import annotations
@@ -106,8 +96,7 @@ class CentredRows(NamedTuple):
     rows: KernelRows  # the rows z
     positive: np.ndarray  # shape (n,): which are positive
     means: np.ndarray  # shape (2, width): the class means of z, as weight vectors
-    # shape (n,): what z_i - m_y is divided by: sqrt(p_y), over the root of the weight of the row relative to the mean
-    # weight
+    # shape (n,): what z_i - m_y is divided by: sqrt(p_y) over the root of the relative weight of the row
     roots: np.ndarray
     norms: np.ndarray  # shape (n,): |x|^2 of each
     top: float  # the largest eigenvalue L of (1/n) sum x x'; not a number with variant="paper", which does not need it
@@ -260,8 +249,6 @@ class SPDAM(StochasticClassifier):
       170,000, and the number of passes falls with the root of it.
     - each pass meets each row once, instead of batches drawn independently.
 
-    Steps that are given count in both variants.
-
     The default of alpha is the best of 1e-3, 1e-2 and 1e-1 by test AUC on the benchmark data sets, or as good as the
     best, and needs the fewest passes.
 
@@ -340,9 +327,9 @@ class SPDAM(StochasticClassifier):
         steps, m = self._steps(x)
         r = bounds_of_rows(x, m, self.alpha, not self._chosen("_long_steps"))
         product, least = steps.tau * (steps.sigma * r).max(), steps.least_theta(self.alpha, m)
-        broken = f"sigma and tau have {product:.3g} times the largest product" if product > SLACK else ""
-        broken = broken or (f"theta is below {least:.4g}" if steps.theta * SLACK < least else "")
-        if broken:
+        if product > SLACK or steps.theta * SLACK < least:
+            broken = f"sigma and tau have {product:.3g} times the largest product"
+            broken = broken if product > SLACK else f"theta is below {least:.4g}"
             warnings.warn(f"SPDAM may not converge: {broken} that the proof allows.", RuntimeWarning, stacklevel=8)
 
     def _steps(self, x: CentredRows) -> tuple[Steps, int]:

@@ -87,7 +87,6 @@ SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall
 MAX_PLAIN_CG, TOL = 5000, 1e-9  # of the exact solver, whose conjugate gradients have no preconditioner
 
-
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray]  # a loss of margins, and its first and second derivative
 
 
@@ -151,11 +150,7 @@ class UnivariateClassifier(OnlineClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean", None],
     }
-    _by_variant = {  # noqa: RUF012
-        "eta0": (None, 2.0**-9),
-        "average": (True, False),
-        "_intercept": (True, False),  # of the exact solver; the kernels of the variants have one or none
-    }
+    _by_variant = {"eta0": (None, 2.0**-9), "average": (True, False)}  # noqa: RUF012
 
     _loss: ClassVar[int]  # SQUARE, EXPONENTIAL or LOGISTIC
 
@@ -208,7 +203,7 @@ class UnivariateClassifier(OnlineClassifier):
             return super()._run(loop, progress)
 
         def solve(progress: dict[str, Any], sample: Sample) -> None:
-            objective = UnivariateObjective(self._loss, sample, self._strength(), self._chosen("_intercept"))
+            objective = UnivariateObjective(self._loss, sample, self._strength(), not self._is_paper)
             v, progress["measures"] = self._minimise(objective, loop)
             progress["weights"] = weight_vector(sample.rows, v[:-1])
             progress["state"].w.restart(progress["weights"])
@@ -270,7 +265,7 @@ class UniSqu(UnivariateClassifier):
     _loss = SQUARE
 
     def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
-        if not self._chosen("_intercept"):
+        if self._is_paper:
             return super()._minimise(objective, loop)
         pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_PLAIN_CG).problem(
             loop.rows
