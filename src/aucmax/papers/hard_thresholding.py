@@ -311,7 +311,7 @@ class StoIHT(BlockThresholdingClassifier):
     eta0 : float, default=None
         The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper".
         This is our choice: Yang et al. print no step and tune none. On rows of norm 1 the loss curves by at most
-        (|z|^2 + 1) / 4 = 1/2, and any step below 4 descends on its block.
+        ``(|z|^2 + 1) / 4 = 1/2``, and any step below 4 descends on its block if all weights are kept.
 
     See Also
     --------
