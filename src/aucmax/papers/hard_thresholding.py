@@ -164,12 +164,10 @@ class HardThresholdingClassifier(StochasticClassifier):
     def _start(self, n_features: int, n_rows: int) -> ThresholdState:
         return ThresholdState(zero_weights(n_features), np.zeros(4))
 
-    def _eta0(self, sample: Sample) -> float | None:
-        """Return the step, or None where it is found on the way."""
-        return self._chosen("eta0")
-
     def _epoch(self, state: ThresholdState, sample: Sample, drawn: Batches) -> None:
-        d, totals, share = n_columns(state.w), sample.totals, sample.share
+        d, totals, share, eta0 = n_columns(state.w), sample.totals, sample.share, self._chosen("eta0")
+        if self._is_paper and eta0 is None:  # SHT-AUC: the authors' step of 1 on p (1 - p) f
+            eta0 = 2 * share * (1 - share)
         from_data = self._chosen("_intercept_from_data")
         if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and from_data:
             state.scalars[INTERCEPT] = np.log(share / (1 - share))
@@ -182,7 +180,7 @@ class HardThresholdingClassifier(StochasticClassifier):
             curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
             alpha = curvature * k * np.log(np.e * d / k) / (4 * totals.sum() * share * (1 - share))
         rows = sample.rows, sample.positive, sample.row_weights, totals, sample.means
-        threshold_epoch(state, *rows, drawn, self._loss, k, alpha, self._eta0(sample) or 0.0, unit)
+        threshold_epoch(state, *rows, drawn, self._loss, k, alpha, eta0 or 0.0, unit)
 
     def _weights(self, state: ThresholdState) -> np.ndarray:
         return state.w.copy()
@@ -296,11 +294,6 @@ class SHTAUC(BlockThresholdingClassifier):
     """
 
     _loss = SQUARE
-
-    def _eta0(self, sample: Sample) -> float | None:
-        if self._is_paper and self.eta0 is None:
-            return 2 * sample.share * (1 - sample.share)
-        return self.eta0
 
 
 class StoIHT(BlockThresholdingClassifier):
