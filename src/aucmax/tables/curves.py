@@ -13,8 +13,11 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from .._text import one_line
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
+from .reading.dates import date_text
+from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
 MISSING, OTHER = "missing", "other"
@@ -80,9 +83,22 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
 
 
 def term_name(model: Any, term: Term) -> str:
-    """Return the name of a term: the name of its column, or of its columns with a cross between them."""
-    names = model.reading_.part_names
-    return " x ".join(names[j] for j in term.columns)
+    """Return the name of a term: the name of its column, or of its columns with a cross between them.
+
+    An age has the name of its date, and its values are dates in words.
+    """
+    reading = model.reading_
+    return " x ".join(column_of(reading, j).name if is_age(reading, j) else reading.part_names[j] for j in term.columns)
+
+
+def column_of(reading: Any, j: int) -> Any:
+    """Return the column of the table that a column of the codes is, or a part of."""
+    return [column for column in reading.columns for _ in column.parts][j]
+
+
+def is_age(reading: Any, j: int) -> bool:
+    """Return whether a column of the codes is the age of a date."""
+    return bool(reading.kinds[j] == "date" and reading.parts[j].levels is None)
 
 
 def cell_labels(model: Any, term: Term) -> list[str]:
@@ -143,9 +159,7 @@ def name_binary(model: Any, j: int) -> list[str]:
     """Return the values of a column of at most two numbers, in the words of the table if it has truth words."""
     values = model.columns_[j].low
     if model.reading_.kinds[j] == "boolean":
-        part = model.reading_.parts[j]
-        ((yes, no),) = (each.reason.split(", ") for each in model.reading_.columns if part in each.parts)
-        return [yes if value else no for value in values]
+        return [*map(value_words(model.reading_, j), values)]
     return [f"{value:g}" for value in values]
 
 
@@ -173,7 +187,7 @@ class Reason(NamedTuple):
     log_odds: float
 
     def __str__(self) -> str:
-        return f"{self.term} = {self.value} ({self.log_odds:+.2f})"
+        return one_line(f"{self.term} = {self.value} ({self.log_odds:+.2f})")
 
 
 def list_reasons(
@@ -199,17 +213,17 @@ def list_reasons(
 
 def value_words(reading: Any, j: int) -> Callable[[float], str]:
     """Return a function that says a value of a column in words, given as the number or the code that it is read as."""
-    part, kind, levels = reading.parts[j], reading.kinds[j], reading.parts[j].levels
+    levels, column = reading.parts[j].levels, column_of(reading, j)
     missing, other = Values(missing=True).label(levels or ()), Values(known=levels).label(levels or ())
-    column = next(each for each in reading.columns if part in each.parts)
-    booleans = column.reason.split(", ")
 
     def words(value: float) -> str:
         if value != value:
             return missing
         if levels is not None:
-            return levels[int(value)] if value < len(levels) else other
-        return booleans[int(value == 0)] if kind == "boolean" else f"{value:.6g}"
+            return str(levels[int(value)]) if value < len(levels) else other
+        if column.kind == "boolean":
+            return str(column.reason.split(", ")[int(value == 0)])
+        return date_text(column.latest - SECONDS * value, column.latest) if column.kind == "date" else f"{value:.6g}"
 
     return words
 
