@@ -42,7 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
-from .curves import Reason, column_of, is_age, list_reasons, term_name
+from .curves import WHOLE, Reason, column_of, is_age, list_reasons, term_name
 from .encoder import COLUMN_PARAMETERS, TableReader
 from .fitting.ladder import (
     ENOUGH_ROWS,
@@ -78,7 +78,6 @@ NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
 TOL = 1e-8  # of the objective of the last fit, relative
 LEAK = 0.99  # the AUC of a column that probably knows the label
 FEW = 20  # rows of the rarer class, or of a level in the mean, from which the AUC of a column says something
-WHOLE = 2.0**53  # from here on, all numbers are whole
 REPETITIONS = 100  # times a row that a weight may well stand for in the mean, and that a row may stand for
 
 

@@ -39,11 +39,9 @@ from ..models.formula import Formula, card_formula
 from ..models.python_source import to_python
 from ..models.sql import to_sql
 from ..rows.validate import check_labels
-from .classifier import WHOLE, TableClassifier
-from .curves import WIDE, Values, column_of, level_names, list_values, term_name
+from .classifier import TableClassifier
+from .curves import WIDE, cell_labels, term_name
 from .fitting.merging import STORED, Merging, by_column
-from .reading.dates import date_text
-from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
 UNJUDGED = 40  # lines of "auto" if no rows were held out
@@ -239,12 +237,12 @@ class Scorecard:
             raise ValueError("points_to_double is 0: give the points that double the odds.")
         self.base_score, self.base_odds, self.points_to_double = base_score, base_odds, points_to_double
         self.max_lines = self._find_max_lines(max_lines)
+        self._required = self._find_required(require)
+        self.held_out = self._find_held_out(max_lines == "auto")
         self.tested: AUCComparison | None = None
-        self.held_out = self._find_held_out(max_lines, len(require))
         slope, base_logit = model.calibration_.tolist()
         unit = points_to_double / np.log(2)
         self._sign = -1 if unit * slope < 0 else 1
-        self._required = self._find_required(require)
         values, groups, constant = self._merge()
         self.base_points = round(base_score + unit * (base_logit + slope * constant - np.log(base_odds)))
         self._lines = self._make_lines([np.rint(unit * slope * each).astype(np.int64) for each in values], groups)
@@ -276,13 +274,13 @@ class Scorecard:
             )
         return places
 
-    def _find_held_out(self, given: Any, n_required: int) -> AUCLost | None:
+    def _find_held_out(self, is_auto: bool) -> AUCLost | None:
         """Return what such cards cost on held-out rows."""
         cards = getattr(self.model, "cards_", None)
         if cards is None or self.max_lines is None:
             return None
-        is_auto = isinstance(given, str) and not n_required
-        fits = cards["chosen"] if is_auto else ~cards["chosen"] & (cards["lines"] <= self.max_lines - 2 * n_required)
+        most, is_auto = self.max_lines - 2 * len(self._required), is_auto and not self._required
+        fits = cards["chosen"] if is_auto else ~cards["chosen"] & (cards["lines"] <= most)
         fits = fits & (cards["points"] <= abs(self.points_to_double)) & np.isfinite(cards["lost"])
         if not fits.any():
             return None
@@ -297,10 +295,10 @@ class Scorecard:
             whole = [np.arange(column.n_codes) for column in model.columns_]
             return model._values(), whole, float(model.intercept_[0])
         steps, rate, cuts = model.steps_, float(expit(model.calibration_[1])), edges[1:-1]
-        curves, masses = np.split(model.coef_[0], cuts), np.split(rate * (1 - rate) * model.mass_, cuts)
+        curves, masses = model._values(), np.split(model.mass_, cuts)
         for j in self._required:
             if (by_column(model.columns_, steps.line)[j] < 0).all():
-                steps = steps.with_column(model.columns_, j, curves[j], masses[j])
+                steps = steps.with_column(model.columns_, j, curves[j], rate * (1 - rate) * masses[j])
         merging = Merging(model.columns_, model._find_signs(), *steps)
         flat = [(by_column(model.columns_, steps.line)[j] < 0).all() for j in self._required]  # they have one line
         merging.to(
@@ -354,12 +352,12 @@ class Scorecard:
         entries = []
         for line in self._lines:
             total, (woe, _) = max(float(line.mass.sum()), 1e-300), line.evidence()
-            sides = [in_words(self.model, *side) for side in zip(line.term.columns, line.term.groups, strict=True)]
-            figures = zip(line.points.tolist(), line.mass.tolist(), line.positive.tolist(), woe.tolist(), strict=True)
-            for words, (points, mass, positive, evidence) in zip(itertools.product(*sides), figures, strict=True):
+            figures = line.points.tolist(), line.mass.tolist(), line.positive.tolist(), woe.tolist()
+            for words, points, mass, positive, evidence in zip(
+                cell_labels(self.model, line.term), *figures, strict=True
+            ):
                 rate = positive / mass if mass else math.nan
-                said = ", ".join(words)
-                entries.append(Entry(line.name, said, points, mass / total, mass, positive, rate, evidence))
+                entries.append(Entry(line.name, words, points, mass / total, mass, positive, rate, evidence))
         return entries
 
     def columns(self) -> list[CardColumn]:
@@ -394,8 +392,9 @@ class Scorecard:
             f"{abs(self.points_to_double):g} points {'more' if self.points_to_double > 0 else 'fewer'} double them.",
         ]
         if (cost := self.held_out) is not None:
-            about = f"cards of {cost.lines} lines, {cost.points} points to double the odds"
-            about += ", without the required columns" if self._required else ""
+            about = f"cards of {cost.lines} lines" + ", without the required columns" * bool(self._required)
+            if cost.points < min(abs(self.points_to_double), 20):
+                about += f", {cost.points} points to double the odds"
             said.append(f"{cost_in_words('held-out', *cost[2:])} ({about}).")
         if self.tested is not None:
             said.append(f"{cost_in_words('test', *self.tested[2:5])}.")
@@ -509,9 +508,8 @@ class Scorecard:
             np.argsort(ranked, axis=1, kind="stable")[:, :n_reasons],
             [each for _, each in self._by_column()],
         )
-        return [
-            [entries[t][cells[t, i]] for t in chosen if ranked[i, t] < 0] for i, chosen in enumerate(order.tolist())
-        ]
+        rows = enumerate(order.tolist())
+        return [[entries[t][cells[t, i]] for t in chosen if ranked[i, t] < 0] for i, chosen in rows]
 
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> AUCComparison:
         """Compare the AUC of the model with the AUC of the card on some rows, by DeLong's paired test.
@@ -626,66 +624,6 @@ def shorten(text: str) -> str:
 def harmless(text: str) -> str:
     """Return text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def in_words(model: Any, j: int, groups: np.ndarray) -> list[str]:
-    """Return the values of each group of codes of a column in the words of the table.
-
-    Levels are listed, booleans have their words, ages of dates are dates, and ranges of whole numbers begin and end
-    with whole numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import TableClassifier
-    >>> from aucmax.tables.scorecard import in_words
-    >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
-    >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
-    >>> in_words(model, 0, np.array([0, 0, 1, 1]))
-    ['up to 3', 'above 3, missing']
-    """
-    levels, found = level_names(model, j), []
-    for values in list_values(model, j, groups):
-        parts = [*values.levels]
-        if values.low == values.low:
-            parts += range_in_words(model, j, values)
-        if values.missing and (values.known is None or model.columns_[j].missing):
-            parts.append(Values(missing=True).label(levels))
-        if values.known is not None:
-            parts.append(Values(known=levels).label(levels))
-        found.append(", ".join(f'"{part}"' if "," in part and len(parts) > 1 else part for part in parts))
-    return found
-
-
-def range_in_words(model: Any, j: int, values: Values) -> list[str]:
-    """Return the words for a range of numbers: one, or both words of a boolean."""
-    (low, high), bins, column = values[:2], model.columns_[j], column_of(model.reading_, j)
-    if column.kind == "boolean":
-        words = zip((1, 0), column.reason.split(", "), strict=True)
-        return [word for value, word in words if low < value <= high]
-    if math.isinf(low) and math.isinf(high):
-        return ["any"]
-    if column.kind == "date":  # the age grows as dates fall
-        step = SECONDS if column.latest % SECONDS == 0 else 60
-        first, last = (
-            date_text(step * (math.ceil(round(column.latest - SECONDS * age, 3) / step) - later), column.latest)
-            if math.isfinite(age)
-            else None
-            for age, later in ((high, 0), (low, 1))
-        )
-        return [f"up to {last}" if first is None else f"from {first}" if last is None else from_to(first, last)]
-    if not all((np.abs(each) < WHOLE).all() and (each == np.rint(each)).all() for each in (bins.low, bins.high)):
-        return [values.label(())]
-    if len(bins.low) == 2 and (bins.low == bins.high).all():
-        return [str(int(bins.low[int(math.isinf(high))]))]
-    if math.isinf(low) or math.isinf(high):
-        return [f"up to {math.floor(high)}" if math.isinf(low) else f"above {math.floor(low)}"]
-    return [from_to(str(math.floor(low) + 1), str(math.floor(high)))]
-
-
-def from_to(first: str, last: str) -> str:
-    """Return the words for a range with both ends."""
-    return first if first == last else f"{first} to {last}"
 
 
 inherit_entries(Scorecard, METHODS)

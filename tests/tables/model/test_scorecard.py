@@ -299,12 +299,13 @@ def test_the_card_says_the_cost_of_its_lines_and_points(judged):
     }.items():
         card = Scorecard(judged, n, points_to_double=points)
         assert card.held_out[:3] == (lines, fewer, cost[lines, fewer])
-        about = f"(cards of {lines} lines, {fewer} points to double the odds)."
+        fine = fewer >= min(abs(points), 20)
+        about = f"(cards of {lines} lines" + (")." if fine else f", {fewer} points to double the odds).")
         assert f"{card.held_out.lost:.4f} of the AUC on held-out rows, 95% interval" in repr(card)
         assert about in repr(card)
     required = Scorecard(judged, 20, require=["age"])
     assert required.held_out[:3] == (15, 20, cost[15, 20])
-    assert "20 points to double the odds, without the required columns)" in repr(required)
+    assert "(cards of 15 lines, without the required columns)." in repr(required)
     assert Scorecard(judged, None).held_out is Scorecard(judged, 9, points_to_double=0.5).held_out is None
     assert cost[20, 1] > cost[20, 20]
 
