@@ -290,9 +290,10 @@ def judge_cards(
     """Return what short cards cost on held-out rows: the merge is repeated with the rows and the fit of each fold.
 
     A card has at most so many "lines", and so many "points" double the odds; "auc" is the held-out AUC of its whole
-    points, "lost" how much below the AUC of the `scores` it is, and "error" the standard error of this difference. All
-    CARD_LINES come first, for each of CARD_POINTS. Then comes the card that is "chosen", the shortest that is within
-    CARD_MARGIN standard errors of the best one. Its cost is NaN if no rows are left to judge the choice.
+    points, "lost" how much below the AUC of the `scores` it is, and "error" the standard error of this difference: rows
+    that train a card move it as much as rows that test it. All CARD_LINES come first, for each of CARD_POINTS. Then
+    comes the card that is "chosen", the shortest that is within CARD_MARGIN standard errors of the best one. Its cost
+    is NaN if no rows are left to judge the choice.
     """
     points = np.empty((len(CARD_POINTS), len(CARD_LINES), len(scores)))
     for (climb, fit), test, (start, _, stop) in zip(fits, tests.rows, tests.edges, strict=True):
@@ -303,26 +304,26 @@ def judge_cards(
             for found, scale in zip(points, CARD_POINTS, strict=True):
                 found[number, start:stop] = steps.points(design.columns, ours, scale / np.log(2))
     auto = slice(CARD_LINES.index(SHORTEST_CARD), CARD_LINES.index(LONGEST_CARD) + 1)
-    known, everywhere = np.flatnonzero(judges.any(axis=1)).tolist(), [*range(len(judges))]
-
-    def moves_of(found: np.ndarray, sets: Sequence[int]) -> np.ndarray:
-        return tests.influences(found, groups, sets)[0]
-
-    choosing = points[-1, auto]
-    errors = pairwise_errors([moves_of(each, everywhere) for each in choosing])
+    choosing, everywhere = points[-1, auto], [*range(len(judges))]
+    errors = pairwise_errors([tests.influences(each, groups)[0] for each in choosing])
     aucs, auc = tests.auc(choosing), tests.auc(scores[None])[:, 0]
     lines = CARD_LINES[auto.start + choose(aucs.mean(axis=0), errors, CARD_MARGIN)]
     shares = np.eye(len(errors))[[choose(judge @ aucs, errors, CARD_MARGIN) for judge in judges]]
-    cards = list[tuple[Any, ...]]()
-    for scale, found in zip(CARD_POINTS, points, strict=True):
-        candidates = [(n, each, everywhere) for n, each in zip(CARD_LINES, found, strict=True)]
-        for n, each, sets in [*candidates, (lines, tests.blend(found[auto], shares), known)]:
-            mean, lost, error = np.nan, np.nan, np.nan
-            if sets:
-                ours = tests.auc(each[None])[sets, 0]
-                mean, lost = float(ours.mean()), float((auc[sets] - ours).mean())
-                error = float(np.linalg.norm(moves_of(each, sets) - moves_of(scores, sets)))
-            cards.append((n, scale, mean, lost, error, sets is known))
+    known, cards = np.flatnonzero(judges.any(axis=1)).tolist(), list[tuple[Any, ...]]()
+    for sets in filter(len, (everywhere, known)):
+        model = tests.influences(scores, groups, sets)[0]
+        for scale, found in zip(CARD_POINTS, points, strict=True):
+            each = (
+                zip(CARD_LINES, found, strict=True)
+                if sets is everywhere
+                else [(lines, tests.blend(found[auto], shares))]
+            )
+            for n, ours in each:
+                mean = float(tests.auc(ours[None])[sets, 0].mean())
+                error = N_ROLES**0.5 * float(np.linalg.norm(tests.influences(ours, groups, sets)[0] - model))
+                cards.append((n, scale, mean, float(auc[sets].mean()) - mean, error, sets is known))
+    if not known:
+        cards += [(lines, scale, np.nan, np.nan, np.nan, True) for scale in CARD_POINTS]
     names = "lines", "points", "auc", "lost", "error", "chosen"
     return dict(zip(names, map(np.array, zip(*cards, strict=True)), strict=True))
 
