@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import math
 from collections.abc import Collection, Sequence
 from html import escape
@@ -349,16 +348,7 @@ class Scorecard:
         lines : list of Entry
             Column, values, points, and what the training rows say of each line.
         """
-        entries = []
-        for line in self._lines:
-            total, (woe, _) = max(float(line.mass.sum()), 1e-300), line.evidence()
-            figures = line.points.tolist(), line.mass.tolist(), line.positive.tolist(), woe.tolist()
-            for words, points, mass, positive, evidence in zip(
-                cell_labels(self.model, line.term), *figures, strict=True
-            ):
-                rate = positive / mass if mass else math.nan
-                entries.append(Entry(line.name, words, points, mass / total, mass, positive, rate, evidence))
-        return entries
+        return [entry for _, entries in self._by_column() for entry in entries]
 
     def columns(self) -> list[CardColumn]:
         """Return what each column of the card says by itself.
@@ -368,12 +358,24 @@ class Scorecard:
         columns : list of CardColumn
             The number of lines, the information value and the AUC of each column.
         """
+        return [about for about, _ in self._by_column()]
+
+    def _by_column(self) -> list[tuple[CardColumn, list[Entry]]]:
+        """Return what each column says by itself, and its lines."""
         found = []
         for line in self._lines:
+            (woe, value), sums, total = line.evidence(), (line.mass, line.positive), max(float(line.mass.sum()), 1e-300)
             labels, masses = np.repeat([0, 1], len(line.points)), np.append(line.mass - line.positive, line.positive)
-            scores, used = np.tile(self._sign * line.points, 2), masses > 0
-            auc = float(roc_auc(labels[used], scores[used], masses[used]))
-            found.append(CardColumn(line.name, len(line.points), line.evidence()[1], auc))
+            used = masses > 0
+            auc = float(roc_auc(labels[used], np.tile(self._sign * line.points, 2)[used], masses[used]))
+            figures = zip(
+                cell_labels(self.model, line.term), *(x.tolist() for x in (line.points, *sums, woe)), strict=True
+            )
+            entries = [
+                Entry(line.name, words, points, mass / total, mass, ours, ours / mass if mass else math.nan, evidence)
+                for words, points, mass, ours, evidence in figures
+            ]
+            found.append((CardColumn(line.name, len(line.points), value, auc), entries))
         return found
 
     def summary(self) -> list[str]:
@@ -422,11 +424,6 @@ class Scorecard:
     def _records(self) -> list[tuple[Any, ...]]:
         """Return the table, with the information value and the AUC of the column of each line."""
         return [(*entry, *about[2:]) for about, entries in self._by_column() for entry in entries]
-
-    def _by_column(self) -> list[tuple[CardColumn, list[Entry]]]:
-        """Return the columns, each with its lines."""
-        entries = iter(self.table())
-        return [(about, list(itertools.islice(entries, about.lines))) for about in self.columns()]
 
     def __repr__(self) -> str:
         found: list[tuple[str, ...]] = [("", *FIGURES)]
