@@ -76,8 +76,9 @@ def term_name(model: Any, term: Term) -> str:
 
     An age has the name of its date, and its values are dates in words.
     """
-    reading = model.reading_
-    return " x ".join(column_of(reading, j).name if is_age(reading, j) else reading.part_names[j] for j in term.columns)
+    reading, names = model.reading_, model.reading_.part_names
+    ages = {j for j in term.columns if " (days before " in names[j] and is_age(reading, j)}  # few names are looked up
+    return " x ".join(column_of(reading, j).name if j in ages else names[j] for j in term.columns)
 
 
 def column_of(reading: Any, j: int) -> Any:
