@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, load_model
+from aucmax.cli.options import parse_cuts
 
 pandas = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)
@@ -300,3 +301,10 @@ def test_evaluate_and_its_report_show_what_a_validator_asks_first(run, model, fo
     assert abs(told["calibration"]["mean_probability"] - told["base_rate"]) < 0.05
     probabilities = load_model(model).predict_proba(FRAME)[:, 1]
     assert told["calibration"]["mean_probability"] == pytest.approx(probabilities.mean())
+
+
+def test_cuts_are_numbers_or_days():
+    found = parse_cuts(["opened=2022-12-31,2023-12-31", "a=b=1,2.5"])
+    assert found == {"opened": ["2022-12-31", "2023-12-31"], "a=b": [1.0, 2.5]}
+    with pytest.raises(ValueError, match=r"^--cuts opened=2023-02-30 is not understood"):
+        parse_cuts(["opened=2023-02-30"])
