@@ -84,7 +84,19 @@ def printable(text: str) -> str:
     >>> print(printable("column \x1b[2J"))
     column \x1b[2J
     """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def one_line(text: str) -> str:
+    r"""Return a text with escapes for all that may end a line or hide something.
+
+    Examples
+    --------
+    >>> from aucmax._text import one_line
+    >>> print(one_line("a" + chr(10) + "DROP TABLE b"))
+    a\nDROP TABLE b
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def warn_user(message: str) -> None:

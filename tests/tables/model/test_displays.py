@@ -104,7 +104,7 @@ def test_columns_of_two_numbers_are_named_points_with_intervals():
     for ax, curve, names in zip(
         CurvesDisplay.from_estimator(model, columns=[0, 1]).axes_,
         curves_of(model),
-        (["0", "1"], ["no", "yes", "missing"]),
+        (["0", "1"], ["No", "Yes", "missing"]),
         strict=True,
     ):
         assert [label.get_text() for label in ax.get_xticklabels()] == names == curve.labels
