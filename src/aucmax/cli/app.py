@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
@@ -99,9 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     with Signals() as signals:
         try:
             if has_limit():
-                from ..rows.machine import reserve_blas
-
-                reserve_blas()
+                importlib.import_module("aucmax.rows.machine").reserve_blas()
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
             signals.active = False
             sys.stdout.flush()
@@ -120,11 +119,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def has_limit() -> bool:
     """Return whether this process may take only so much address space, as after `ulimit -v`."""
-    try:
+    with suppress(ImportError):  # on Windows
         import resource
-    except ImportError:  # on Windows
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return False
 
 
 def error_of(number: int) -> BaseException:
