@@ -1,4 +1,4 @@
-"""`aucmax evaluate`: the figures of `evaluate` and `evaluate_by`, with weights, costs and groups."""
+"""`aucmax evaluate`: the figures of `evaluate`, with weights, costs and groups."""
 
 import json
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aucmax import TableClassifier, load_model
-from aucmax.report.evaluation import evaluate, evaluate_by
+from aucmax.report.evaluation import evaluate
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -16,12 +16,13 @@ Y = np.where(RNG.random(N) < 1 / (1 + np.exp((42 - FRAME["age"]) / 4)), "yes", "
 REGION = np.where(np.arange(N) < 8, "tiny", np.where(RNG.random(N) < 0.4, "north", "south")).astype(object)
 REGION[-5:] = None
 WEIGHT = np.arange(N) % 4 / 2
+PERSON = np.argsort(np.argsort(FRAME["age"].to_numpy())) // 5  # neighbours in age
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate")
-    FRAME.assign(region=REGION, w=WEIGHT, y=Y).to_csv(folder / "rows.csv", index=False)
+    FRAME.assign(region=REGION, person=PERSON, w=WEIGHT, y=Y).to_csv(folder / "rows.csv", index=False)
     TableClassifier("curves", cv=0).fit(FRAME, Y).save(folder / "model")
     return folder
 
@@ -60,7 +61,9 @@ def test_figures_thresholds_gains_and_calibration(told, scored):
     assert found["calibration"]["brier"] == pytest.approx(calibration.brier)
     assert found["calibration"]["slope_low"] == pytest.approx(calibration.slope.low)
     assert found["calibration"]["bins"][3]["rate_high"] == pytest.approx(calibration.bins[3].rate.high)
-    assert found["groups"] == []
+    assert found["thresholds"][1]["recall_low"] == expected.thresholds["false positive rate 5%"].recall.low
+    assert found["thresholds"][1]["probability"] == expected.thresholds["false positive rate 5%"].probability
+    assert (found["by"], found["n_groups"]) == ([], None)
 
 
 def test_weights_are_a_column_and_reach_all_figures(told, scored):
@@ -72,23 +75,34 @@ def test_weights_are_a_column_and_reach_all_figures(told, scored):
 
 
 def test_groups_have_auc_rates_and_calibration_with_intervals(told, scored):
-    found = told("--by", "region")["groups"]
-    expected = evaluate_by(REGION, Y, scored[0], probabilities=scored[1])
+    found = told("--by", "region")["by"]
+    expected = evaluate(Y, scored[0], probabilities=scored[1], by=REGION).by
     assert [each["group"] for each in found] == ["north", "south", "tiny", "missing"]
     for each, group in zip(found, expected, strict=True):
         assert each["n_samples"] == group.n_samples
         for name in ("recall", "fpr", "precision"):
-            estimate = getattr(group, name)
+            estimate = getattr(group.at, name)
             for key, value in ((name, estimate.value), (f"{name}_low", estimate.low), (f"{name}_high", estimate.high)):
                 assert each[key] == (None if np.isnan(value) else pytest.approx(value))
-        assert each["called_share"] == pytest.approx(group.called.value)
+        assert each["called_share"] == pytest.approx(group.at.called_share.value)
         assert each["calibration"]["mean_probability"] == pytest.approx(group.calibration.mean)
     assert found[0]["auc_high"] == pytest.approx(expected[0].auc.high)
     assert found[2]["auc"] is found[2]["auc_low"] is None
     assert "10 of each are needed" in found[2]["note"]
-    weighted = told("--by", "region", "--weight", "w")["groups"]
-    again = evaluate_by(REGION, Y, scored[0], WEIGHT, probabilities=scored[1])
-    assert weighted[1]["recall"] == pytest.approx(again[1].recall.value)
+    weighted = told("--by", "region", "--weight", "w")["by"]
+    again = evaluate(Y, scored[0], WEIGHT, probabilities=scored[1], by=REGION).by
+    assert weighted[1]["recall"] == pytest.approx(again[1].at.recall.value)
+
+
+def test_intervals_by_groups_of_dependent_rows(told, scored, run, folder):
+    found, expected = told("--group", "person"), evaluate(Y, scored[0], probabilities=scored[1], groups=PERSON)
+    assert found["n_groups"] == len(set(PERSON))
+    assert found["auc_standard_error"] == pytest.approx(expected.auc.standard_error)
+    assert found["auc_standard_error"] != pytest.approx(told()["auc_standard_error"])
+    assert found["thresholds"][5]["precision_low"] == pytest.approx(expected.thresholds["top 10%"].precision.low)
+    assert found["calibration"]["slope_low"] == pytest.approx(expected.calibration.slope.low)
+    lines = run("evaluate", folder / "model", folder / "rows.csv", "--group", "person", "--by", "region")[1]
+    assert f"(Obuchowski, {len(set(PERSON))} groups)" in lines
 
 
 def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
@@ -98,14 +112,16 @@ def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for begin in ("top 5%", "100%", "north", "tiny", "missing"):
         assert any(line.startswith(begin) for line in lines), begin
-    assert "What each column is worth" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for part in ("What each column is worth", "<h2>By region</h2>", "tiny: no AUC: "):
+        assert part in page
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         (["--cost-fp", "1"], "--cost-fp and --cost-fn belong together: give both."),
-        (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, w, y."),
+        (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, person, w, y."),
         (["--weight", "age"], "{0}: the column 'age' is a feature of the model, so it cannot be the weight."),
     ],
 )

@@ -80,7 +80,7 @@ def draw_roc(evaluation: Evaluation) -> Drawing:
 
     def paint(axes: Axes) -> None:
         display.paint(axes, COLOURS)
-        axes.plot(1 - best.specificity, best.recall, "o", color=COLOURS["ink"], markersize=6)
+        axes.plot(best.fpr.value, best.recall.value, "o", color=COLOURS["ink"], markersize=6)
 
     area, chance = display.keys
     return Drawing(
@@ -89,7 +89,7 @@ def draw_roc(evaluation: Evaluation) -> Drawing:
         [
             area,
             Key("area", "accent", f"{100 * evaluation.confidence_level:g}% confidence at each false positive rate"),
-            Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy:.4f}"),
+            Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy.value:.4f}"),
             chance,
         ],
     )

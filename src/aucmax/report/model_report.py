@@ -20,8 +20,9 @@ from ..models.model_file import versions
 from ..rows.validate import check_labels, find_classes
 from ..tables.classifier import TableClassifier
 from ..tables.reading import Reading
-from .curves import describe_additive
+from .curves import MOST_IMPORTANT, describe_additive
 from .displays.base import scores_of
+from .displays.importance import shuffle_columns
 from .displays.path import chosen_index
 from .displays.weights import column_spreads, largest_weights
 from .evaluation import Evaluation, evaluate
@@ -38,6 +39,8 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     title: str | None = None,
     pos_label: Any = None,
     threshold: float | None = None,
@@ -48,8 +51,8 @@ def write_report(
     """Write the report of a classifier, or of bare scores, on labelled rows: one HTML file that needs no other.
 
     It has the AUC with its interval, Gini, KS and average precision; what each threshold would do; gains and lift;
-    the calibration; ROC and precision-recall curves. Models of this package also show what they are: their ladder,
-    curves, scorecard, weights or blend. Read more in ``docs/guide/report.md``.
+    the calibration; ROC and precision-recall curves; and what each column is worth. Models of this package also show
+    what they are: their ladder, curves, scorecard, weights or blend. Read more in ``docs/guide/report.md``.
 
     Parameters
     ----------
@@ -65,13 +68,17 @@ def write_report(
         The file; an existing one is replaced.
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that depend on each other, such as the rows of one patient, for the intervals.
+    by : array-like of shape (n_samples,), default=None
+        A column, such as the sex: AUC, rates and calibration are also shown for each of its values.
     title : str, default=None
         The heading; None for the name of the model.
     pos_label : label, default=None
         The positive class; None for the larger label.
     threshold : float, default=None
         Rows with a higher score are called positive. None for the model's own: 0 for `decision_function` and 0.5 for
-        probabilities. Other bare scores have none.
+        `predict_proba`. Bare scores have none.
     costs : (float, float), default=None
         The costs of a false positive and of a false negative, for the threshold of lowest cost.
     max_fpr : float in (0, 1], default=0.1
@@ -112,6 +119,8 @@ def write_report(
         scored.scores,
         sample_weight,
         probabilities=scored.probabilities,
+        groups=groups,
+        by=by,
         threshold=scored.threshold if threshold is None else threshold,
         costs=costs,
         pos_label=pos_label,
@@ -130,10 +139,13 @@ def write_report(
         ("written by", ", ".join(f"{library} {version}" for library, version in versions().items())),
     ]
     used = np.ones(len(labels), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
-    groups = [scored.scores[used & (labels == label)] for label in (negative, positive)]
-    heading = report.title if title is None else title
-    content = report._replace(title=heading, summary=summary, evaluation=found, class_names=names)
-    write_page(path, content._replace(scores=(groups[0], groups[1])))
+    zeros, ones = (scored.scores[used & (labels == label)] for label in (negative, positive))
+    heading, part = report.title if title is None else title, getattr(by, "name", None)
+    content = report._replace(title=heading, summary=summary, evaluation=found, class_names=names, scores=(zeros, ones))
+    if X is not None and report.additive is None:
+        shown = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
+        content = content._replace(importance=shown[0], importance_note=shown[1])
+    write_page(path, content._replace(by="" if part is None else str(part)))
     return found
 
 
@@ -180,7 +192,7 @@ def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scor
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = scores[:, int(pos_label is None or pos_label == find_classes(labels)[1])]
     scores = _check_scores(scores, "model")
-    return Scored(scores, scores, 0.5) if 0 <= scores.min() <= scores.max() <= 1 else Scored(scores, None, None)
+    return Scored(scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None)
 
 
 def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Report:
