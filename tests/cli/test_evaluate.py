@@ -117,6 +117,23 @@ def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
         assert part in page
 
 
+def test_a_file_without_rows(refused, folder, tmp_path):
+    (tmp_path / "none.csv").write_text("age,plan,y\n", encoding="utf-8")
+    assert refused("evaluate", folder / "model", tmp_path / "none.csv") == f"{tmp_path}/none.csv has no rows."
+
+
+def test_names_with_blanks_around_them(run, refused, tmp_path):
+    """pandas keeps the blanks of a header, and a file of rows is read without them."""
+    frame = FRAME.rename(columns={"plan": " plan"})
+    frame.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    TableClassifier("curves", cv=0).fit(frame, Y).save(tmp_path / "model")
+    status, out, _ = run("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--by", " plan", "--json")
+    assert status == 0
+    assert [each["group"] for each in json.loads(out)["by"]] == ["basic", "plus"]
+    line = refused("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--by", "plan")
+    assert line == f"{tmp_path}/rows.csv has no column 'plan' for --by; its columns are age, ' plan', y."
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

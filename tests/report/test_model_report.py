@@ -269,6 +269,14 @@ def test_a_forest_a_pipeline_and_a_search_show_what_columns_are_worth(report):
         (LinearRegression().fit(X, Y), X, Y, TypeError, "got LinearRegression, which has neither."),
         (LogisticRegression().fit(X, Y), None, Y, ValueError, "X is None, but LogisticRegression needs rows to score."),
         (X[:, 0], X, Y, ValueError, "X must be None where model is an array of scores; got a ndarray as model."),
+        (
+            np.where(X[:, 0] > 0, np.nan, X[:, 0]),
+            None,
+            Y,
+            ValueError,
+            f"the scores contain NaN, first in row {np.argmax(X[:, 0] > 0)}: leave out rows without a score",
+        ),
+        ("scores.csv", None, Y, TypeError, "or an array of scores, got str, which has neither."),
         (X[:, 0], None, Y[1:], ValueError, "inconsistent numbers of samples"),
         (X, None, Y, ValueError, "model must have one dimension, got an array of shape (400, 5)."),
         (

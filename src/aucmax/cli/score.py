@@ -186,6 +186,8 @@ def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: 
             masks.append(classes.mask(np.asarray(block.y), source.name))
             blocks.append((block.weight, block.group, block.kept))
             on_block("scoring", block)
+    if not masks:
+        raise ValueError(f"{source.name} has no rows.")
     positive = np.concatenate(masks)
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():

@@ -21,7 +21,7 @@ from ..rows.validate import check_labels, find_classes
 from ..tables.classifier import TableClassifier
 from ..tables.reading import Reading
 from .curves import MOST_IMPORTANT, describe_additive
-from .displays.base import scores_of
+from .displays.base import place_of, scores_of
 from .displays.importance import shuffle_columns
 from .displays.path import chosen_index
 from .displays.weights import column_spreads, largest_weights
@@ -109,7 +109,7 @@ def write_report(
     True
     """
     labels: np.ndarray = column_or_1d(y, warn=True)
-    if hasattr(model, "predict") or hasattr(model, "fit"):
+    if hasattr(model, "predict") or hasattr(model, "fit") or np.ndim(model) == 0:
         check_classifier(model, X)
         scored, report = score(model, X, pos_label), describe(model, X, labels, sample_weight)
     else:
@@ -174,14 +174,11 @@ def check_classifier(model: Any, X: Any) -> None:
 
 def score(model: Any, X: Any, pos_label: Any) -> Scored:
     """Return the scores of a classifier for a positive class."""
-    scores, threshold = scores_of(model, X)
-    probabilities = np.asarray(model.predict_proba(X))[:, 1] if hasattr(model, "predict_proba") else None
-    if pos_label is None or pos_label != model.classes_[0]:
-        return Scored(scores, probabilities, threshold)
-    probabilities = None if probabilities is None else 1 - probabilities
-    if probabilities is not None and not hasattr(model, "decision_function"):
-        return Scored(probabilities, probabilities, threshold)
-    return Scored(-scores, probabilities, -threshold)
+    scores, threshold = scores_of(model, X, pos_label)
+    side = 1 if pos_label is None else place_of(model, pos_label)
+    return Scored(
+        scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
+    )
 
 
 def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scored:
@@ -189,6 +186,11 @@ def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scor
     if X is not None:
         raise ValueError(f"X must be None where model is an array of scores; got a {type(values).__name__} as model.")
     scores = np.asarray(values)
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        first = int(np.argwhere(np.isnan(scores))[0, 0])
+        raise ValueError(
+            f"the scores contain NaN, first in row {first}: leave out rows without a score, and their labels."
+        )
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = scores[:, int(pos_label is None or pos_label == find_classes(labels)[1])]
     scores = _check_scores(scores, "model")
