@@ -101,6 +101,9 @@ def test_intervals_by_groups_of_dependent_rows(told, scored, run, folder):
     assert found["auc_standard_error"] != pytest.approx(told()["auc_standard_error"])
     assert found["thresholds"][5]["precision_low"] == pytest.approx(expected.thresholds["top 10%"].precision.low)
     assert found["calibration"]["slope_low"] == pytest.approx(expected.calibration.slope.low)
+    assert told("--group", "plan", "--by", "plan")["by"][0]["note"].startswith(
+        "no AUC: 1 positive and 1 negative groups"
+    )
     lines = run("evaluate", folder / "model", folder / "rows.csv", "--group", "person", "--by", "region")[1]
     assert f"(Obuchowski, {len(set(PERSON))} groups)" in lines
 
@@ -138,6 +141,11 @@ def test_names_with_blanks_around_them(run, refused, tmp_path):
     ("options", "line"),
     [
         (["--cost-fp", "1"], "--cost-fp and --cost-fn belong together: give both."),
+        (["--group", "region"], "{0}: 5 rows have no value of 'region', the column of --group."),
+        (
+            ["--by", "plan", "--group", "who"],
+            "{0} has no column 'who' for --group; its columns are age, plan, region, person, w, y.",
+        ),
         (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, person, w, y."),
         (["--weight", "age"], "{0}: the column 'age' is a feature of the model, so it cannot be the weight."),
     ],

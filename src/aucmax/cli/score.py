@@ -48,12 +48,14 @@ def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> B
 
 
 @contextmanager
-def keeping(option: str) -> Iterator[None]:
-    """Let errors about a column that is kept name the option that asks for it."""
+def keeping(option: str, column: str | None = None) -> Iterator[None]:
+    """Let errors about a column that is kept, any one or this one, name the option that asks for it."""
     try:
         yield
     except ArgumentError as error:
         sentence, *values = error.args
+        if column is not None and repr(column) not in values:
+            raise
         raise ArgumentError(sentence.replace("{keep=}", f"{{{option}=}}"), *values) from error
 
 
@@ -163,7 +165,6 @@ class Scored(NamedTuple):
     scores: np.ndarray
     positive: np.ndarray  # the mask of the positives
     weight: np.ndarray | None
-    group: np.ndarray | None
     kept: list[list[str]]  # the cells of each column of `Source.kept`
     rows: Any  # the rows as the model takes them, if they are to be kept
 
@@ -184,7 +185,7 @@ def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: 
             unseen.add(block.tallies)
             rows += [block.features] if keep else []
             masks.append(classes.mask(np.asarray(block.y), source.name))
-            blocks.append((block.weight, block.group, block.kept))
+            blocks.append((block.weight, block.kept))
             on_block("scoring", block)
     if not masks:
         raise ValueError(f"{source.name} has no rows.")
@@ -192,11 +193,10 @@ def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: 
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():
             raise ValueError(f"{source.name}: AUC needs two classes, but no row has the label {label}.")
-    weights, groups, kept = zip(*blocks, strict=True)
+    weights, kept = zip(*blocks, strict=True)
     weight = None if source.weight is None else np.concatenate(weights)
-    group = None if source.group is None else np.concatenate(groups)
     cells = [list(itertools.chain(*parts)) for parts in zip(*kept, strict=True)]
-    return Scored(np.concatenate(scores), positive, weight, group, cells, stack(rows) if keep else None)
+    return Scored(np.concatenate(scores), positive, weight, cells, stack(rows) if keep else None)
 
 
 def read_labelled(console: Console, file: ModelFile, source: Source) -> tuple[Any, np.ndarray]:

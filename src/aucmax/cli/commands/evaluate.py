@@ -59,18 +59,25 @@ def evaluate(
 
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    layout |= {"format": format, "target": target, "weight": weight, "group": group}
-    with keeping("by"):
-        kept = [] if by is None else [by]
+    layout |= {"format": format, "target": target, "weight": weight}
+    parts = {"by": by, "groups": group}
+    kept = [*dict.fromkeys(column for column in parts.values() if column is not None)]
+    with keeping("group" if by is None else "by"), keeping("group", group or ""):
         source = open_rows(console, file, data, context=context, with_target=True, keep=kept, **layout)
     check_outputs({"--report": report}, force, [model, *data])
     found = score_file(console, file, source, with_rows=report is not None)
-    settings: dict[str, Any] = {"max_fpr": max_fpr, "groups": found.group}
+    settings: dict[str, Any] = {"max_fpr": max_fpr}
     if cost_fp is not None:
         settings["costs"] = cost_fp, cost_fn
-    if by is not None:
-        settings["by"] = cells = np.array(found.kept[list(source.kept).index(by)], dtype=object)
-        cells[find_missing(pa.array(cells, pa.string()))] = None
+    for name, column in parts.items():
+        if column is not None:
+            settings[name] = cells = np.array(found.kept[list(source.kept).index(column)], dtype=object)
+            missing = find_missing(pa.array(cells, pa.string()))
+            if missing.any() and name == "groups":
+                raise ValueError(
+                    f"{source.name}: {missing.sum():,} rows have no value of {column!r}, the column of --group."
+                )
+            cells[missing] = None
     evaluation, _ = evaluate_scores(file, found.scores, found.positive, found.weight, **settings)
     if report is not None:
         rows = None if found.rows is None else (found.rows, found.positive)
