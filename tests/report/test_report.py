@@ -158,13 +158,13 @@ def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     assert f"KS, at a score of {number_text(found.ks_threshold)} {found.ks:.4f}" in text
     assert f"with the base rate for all {calibration.brier:.4f}" in text
     for rule, at in found.thresholds.items():
-        share, *rates = (
+        rates = (
             NONE if np.isnan(r.value) else f"{r.value:.1%} {100 * r.low:.1f} to {100 * r.high:.1f}"
-            for r in (at.called_share, at.precision, at.recall, at.fpr)
+            for r in (at.precision, at.recall, at.fpr)
         )
-        called = f"{number_text(at.threshold)} {at.probability:.1%} {at.called} {share}"
-        counts = f"{at.tp} {at.fp} {at.fn} {at.tn} {' '.join(rates)} {at.fp + 5 * at.fn}"
-        assert f"{rule} {called} {counts}" in text
+        called = f"{number_text(at.threshold)} {at.probability:.1%} {at.called} {at.called / 500:.1%}"
+        counts = f"{at.tp} / {at.fp} {at.tn} / {at.fn} {at.fp + 5 * at.fn}"
+        assert f"{rule} {called} {' '.join(rates)} {counts}" in text
     for k, tenth in enumerate(found.gains):
         counts = f"{k + 1} 50 {count_text(tenth.positives)} {tenth.rate:.1%} {tenth.lift:.2f}"
         assert f"{counts} {tenth.gain:.1%} {tenth.total_lift:.2f}" in text

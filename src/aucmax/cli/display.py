@@ -22,7 +22,7 @@ from ..report.displays import weights as weights_display
 from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
-from ..report.html import Report
+from ..report.html import UNKNOWN, Report
 from ..report.model_report import describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
@@ -361,7 +361,7 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 
 # What a report says about the rows of its evaluation.
 NOTES = {
-    "": "",
+    "": UNKNOWN,
     "test": "Measured on rows that the model has not seen.",
     "training": "All figures are of the training rows, on which every model looks better than it is; "
     "--test measures other rows.",

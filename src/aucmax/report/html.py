@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import os
 
 
+UNKNOWN = "The figures hold for new rows if the model was not fitted to these."
 NONE = "\N{EN DASH}"
 
 

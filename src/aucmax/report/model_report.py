@@ -26,7 +26,7 @@ from .displays.importance import shuffle_columns
 from .displays.path import chosen_index
 from .displays.weights import column_spreads, largest_weights
 from .evaluation import Evaluation, evaluate
-from .html import Report, write_page
+from .html import UNKNOWN, Report, write_page
 
 N_WEIGHTS = 20  # that a report shows
 LONGEST = 300  # characters of the description of a model
@@ -135,18 +135,34 @@ def write_report(
         *report.summary,
         ("classes", f"{names[1]} (positive) against {names[0]}"),
         ("measured on", f"{found.n_samples:,} rows, {found.n_positive:,} positive{weighted}"),
+        *([] if found.n_groups is None else [("groups of dependent rows", f"{found.n_groups:,} {name_of(groups)}")]),
         ("written on", f"{datetime.date.today()}"),
         ("written by", ", ".join(f"{library} {version}" for library, version in versions().items())),
     ]
     used = np.ones(len(labels), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
     zeros, ones = (scored.scores[used & (labels == label)] for label in (negative, positive))
-    heading, part = report.title if title is None else title, getattr(by, "name", None)
-    content = report._replace(title=heading, summary=summary, evaluation=found, class_names=names, scores=(zeros, ones))
+    worth, how = report.importance, ""
     if X is not None and report.additive is None:
-        shown = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
-        content = content._replace(importance=shown[0], importance_note=shown[1])
-    write_page(path, content._replace(by="" if part is None else str(part)))
+        worth, how = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
+    content = report._replace(
+        title=report.title if title is None else title,
+        note="" if X is None else UNKNOWN,
+        summary=summary,
+        evaluation=found,
+        scores=(zeros, ones),
+        class_names=names,
+        by=name_of(by),
+        importance=worth,
+        importance_note=how,
+    )
+    write_page(path, content)
     return found
+
+
+def name_of(column: Any) -> str:
+    """Return the name of a series; empty for what has none."""
+    name = getattr(column, "name", None)
+    return "" if name is None else str(name)
 
 
 class Scored(NamedTuple):

@@ -82,7 +82,8 @@ def evaluate(
     if report is not None:
         rows = None if found.rows is None else (found.rows, found.positive)
         made = fit_report(file, describe_paths(data), evaluation, found.of_classes, "", rows, found.weight)
-        write_page(report, made._replace(by=by or ""))
+        dependent = [("groups of dependent rows", f"{evaluation.n_groups:,}, by {group}")] if group is not None else []
+        write_page(report, made._replace(by=by or "", summary=[*made.summary, *dependent]))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
     values |= json_figures(evaluation.to_dict())
     tables = [*show_evaluation(file, evaluation), *show_gains(evaluation), *show_groups(by or "", evaluation.by)]
