@@ -54,7 +54,7 @@ def test_figures_thresholds_gains_and_calibration(told, scored):
     assert (found["ks"], found["gini"]) == (expected.ks, expected.gini.value)
     assert [each["rule"] for each in found["thresholds"]] == list(expected.thresholds)
     for each, at in zip(found["thresholds"], expected.thresholds.values(), strict=True):
-        assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost((1, 5)))
+        assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost)
     for each, tenth in zip(found["gains"], expected.gains, strict=True):
         assert (each["n_samples"], each["n_positive"], each["lift"]) == (tenth.rows, tenth.positives, tenth.lift)
     calibration = expected.calibration

@@ -20,7 +20,8 @@ from sklearn.metrics import (
 )
 
 from aucmax.metrics import roc_auc_ci
-from aucmax.report.evaluation import OWN, _calibration_line, _rate, _Sample, evaluate
+from aucmax.report.evaluation import OWN, evaluate
+from aucmax.report.rates import Sample, calibration_line, measure_rate
 
 
 def binormal(rng, n_negative, n_positive, distance, decimals=None):
@@ -281,7 +282,7 @@ def test_scale_of_weights_changes_no_rate_and_no_interval(rng):
     for rule, found in one.thresholds.items():
         assert found.threshold == other.thresholds[rule].threshold
         np.testing.assert_allclose(np.array(found[1:5]) * 1e6, other.thresholds[rule][1:5], atol=1e-3)
-        for rate, same in zip(found[6:], other.thresholds[rule][6:], strict=True):
+        for rate, same in zip(found[6:12], other.thresholds[rule][6:12], strict=True):
             assert rate == pytest.approx(same, nan_ok=True)
     assert one.calibration.slope == pytest.approx(other.calibration.slope, rel=1e-6)
     for a, b in zip(one.calibration.bins, other.calibration.bins, strict=True):
@@ -309,7 +310,7 @@ def test_threshold_table_against_brute_force(rows, data):
         within = max(p + n for p, n in zip(tp, fp, strict=True) if 100 * (p + n) <= percent * total)
         assert found.thresholds[f"top {percent}%"].called == within
     cost = min(2 * n + 3 * (weights[positive].sum() - p) for p, n in zip(tp, fp, strict=True))
-    assert found.thresholds["lowest cost, 2 : 3"].cost(found.costs) == cost
+    assert found.thresholds["lowest cost, 2 : 3"].cost == cost
     for confusion in found.thresholds.values():
         rule = scores > confusion.threshold
         assert confusion.tp == weights[rule & positive].sum()
@@ -411,7 +412,7 @@ def test_calibration_intervals_cover_the_truth(rng):
     for _ in range(300):
         x = rng.normal(size=400)
         positive = rng.random(400) < expit(0.8 * x + 0.2)
-        slope, intercept = _calibration_line(_Sample(positive, x, None, None, None), expit(x), 0.95)
+        slope, intercept = calibration_line(Sample(positive, x, None, None, None), expit(x), 0.95)
         covered += [slope.low <= 0.8 <= slope.high, intercept.low <= 0.2 <= intercept.high]
     assert np.all((covered / 300 >= 0.91) & (covered / 300 <= 0.985)), covered
 
@@ -463,7 +464,7 @@ def test_parts_are_evaluated_as_their_rows_alone(rng):
         assert found.calibration.slope == pytest.approx(alone.calibration.slope)
         assert len(found.calibration.bins) == len(alone.calibration.bins)
         assert found.at.probability == whole.thresholds[OWN].probability
-        for rate, expected in zip(found.at[6:], alone.thresholds[OWN][6:], strict=True):
+        for rate, expected in zip(found.at[6:12], alone.thresholds[OWN][6:12], strict=True):
             assert rate == pytest.approx(expected)
             assert rate.low < rate.value < rate.high
         assert found.base_rate.value == pytest.approx(alone.base_rate)
@@ -540,7 +541,7 @@ def clustered(rng, n_groups, n_each):
 
 def intervals(found):
     """All intervals of an evaluation, one after the other."""
-    rates = [rate for at in found.thresholds.values() for rate in at[6:]]
+    rates = [rate for at in found.thresholds.values() for rate in at[6:12]]
     bins = [each.rate for each in found.calibration.bins]
     return np.array([found.auc[:3], found.calibration.slope, found.calibration.intercept, *rates, *bins])
 
@@ -566,7 +567,7 @@ def test_intervals_by_groups_cover_the_truth(rng):
     for _ in range(200):
         positive, scores, groups = clustered(rng, 60, 10)
         for k, names in enumerate((groups, None)):
-            recall = _rate(_Sample(positive, scores, None, None, names), scores > 0.5, positive, 0.95)
+            recall = measure_rate(Sample(positive, scores, None, None, names), scores > 0.5, positive, 0.95)
             auc = roc_auc_ci(positive, scores, groups=names)
             covered[k] += [low <= at <= high for (_, low, high, *_), at in zip((auc, recall), truth, strict=True)]
     assert np.all((covered[0] >= 0.9 * 200) & (covered[0] <= 0.99 * 200)), covered
@@ -579,7 +580,7 @@ def test_calibration_by_groups_covers_the_truth(rng):
         x = (rng.normal(size=80)[groups] + rng.normal(size=800)) / math.sqrt(2)
         positive = rng.random(80)[groups] < expit(x)  # rows of a group share their luck
         for k, names in enumerate((groups, None)):
-            _, intercept = _calibration_line(_Sample(positive, x, None, None, names), expit(x), 0.95)
+            _, intercept = calibration_line(Sample(positive, x, None, None, names), expit(x), 0.95)
             covered[k] += intercept.low <= 0 <= intercept.high
     assert 0.89 <= covered[0] / 150 <= 0.99, covered
     assert covered[1] / 150 <= 0.8, covered

@@ -5,10 +5,6 @@ Conventions
 A row is called positive if ``score > threshold``. The rows are sorted by score; each distinct score gives a point of
 the ROC curve, which runs from (0, 0), where nothing is called positive, to (1, 1). Rows of equal scores are called
 positive together or not at all. With weights, every count is a sum of weights.
-
-Every rate has Wilson's interval, of as many independent rows as tell as much: (sum w)^2 / sum w^2 for the weights w
-(Kish). If rows belong to groups, this number is divided by the design effect: the variance of the rate if groups are
-independent, over its variance if rows are (Korn and Graubard).
 """
 
 from __future__ import annotations
@@ -19,41 +15,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..files.labels import label_text
-from ..metrics import AUCInterval, _check_scores, auc_influences, roc_auc, roc_auc_ci
-from ..rows.validate import MISSING, check_class_weights, check_groups, check_weights, find_classes
-from ..search.calibration import fit_line
+from ..metrics import AUCInterval, auc_influences, roc_auc, roc_auc_ci
+from ..rows.validate import MISSING
+from .rates import (
+    CERTAIN,
+    TENTHS,
+    Calibration,
+    Count,
+    Estimate,
+    Sample,
+    effective_size,
+    kish_size,
+    measure_calibration,
+    measure_rate,
+    wilson_interval,
+)
 
 N_STEPS = 250  # steps of the thinned curve, with up to two points each
 AREA_TOLERANCE = 1e-4
 N_RESAMPLES = 500
-TENTHS = 10  # parts of the rows in tables of gains and of calibration
 PERCENTS = (1, 5, 10)  # of false positives, and of the rows, that have a threshold of their own
-CERTAIN = 1e-15  # probabilities are at least so far from 0 and 1 when their logarithms are taken
 ROUNDING = 1e-9  # that probabilities may fall from one score to the next
 FEW = 10  # rows of each class from which a group has an AUC
+Costs = tuple[float, float]
 BEST, OWN = "best balanced accuracy", "threshold in use"
-Count = int | float
-
-
-class Estimate(NamedTuple):
-    """A number with the ends of its confidence interval; NaN where the rows do not determine it.
-
-    Attributes
-    ----------
-    value, low, high : float
-        The estimate, and the ends of its interval.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan)
 
 
 class Confusion(NamedTuple):
@@ -80,6 +69,8 @@ class Confusion(NamedTuple):
         Share of the negatives that are called negative.
     balanced_accuracy : Estimate
         Mean of recall and specificity. Its interval joins theirs, as if they were independent (Newcombe).
+    cost : float
+        The cost of the errors; NaN without costs.
     """
 
     threshold: float
@@ -94,26 +85,12 @@ class Confusion(NamedTuple):
     fpr: Estimate
     specificity: Estimate
     balanced_accuracy: Estimate
+    cost: float
 
     @property
     def called(self) -> Count:
         """Rows that are called positive."""
         return self.tp + self.fp
-
-    def cost(self, costs: tuple[float, float]) -> float:
-        """Return the cost of the errors.
-
-        Parameters
-        ----------
-        costs : (float, float)
-            The costs of a false positive and of a false negative.
-
-        Returns
-        -------
-        cost : float
-            Their sum over the rows.
-        """
-        return costs[0] * self.fp + costs[1] * self.fn
 
 
 class RocCurve(NamedTuple):
@@ -153,48 +130,6 @@ class Tenth(NamedTuple):
     lift: float
     gain: float
     total_lift: float
-
-
-class CalibrationBin(NamedTuple):
-    """Rows with neighbouring probabilities.
-
-    Attributes
-    ----------
-    rows : float
-        How many there are.
-    mean : float
-        The mean of their probabilities.
-    rate : Estimate
-        The share of positives, with Wilson's interval.
-    """
-
-    rows: Count
-    mean: float
-    rate: Estimate
-
-
-class Calibration(NamedTuple):
-    """Whether probabilities are right.
-
-    Attributes
-    ----------
-    mean : float
-        The mean probability, which should be the share of the positives.
-    brier : float
-        The Brier score: the mean squared difference of the probability and the label, 0 or 1.
-    slope, intercept : Estimate
-        Of the logistic regression of the labels on the logit of the probabilities. They should be 1 and 0; a slope
-        below 1 means that probabilities are too extreme. NaN where the rows have no such regression: if probabilities
-        are all equal, or separate the classes. The intervals use the sandwich estimator.
-    bins : list of CalibrationBin
-        Ten bins of equally many rows; rows of equal probabilities are in one bin.
-    """
-
-    mean: float
-    brier: float
-    slope: Estimate
-    intercept: Estimate
-    bins: list[CalibrationBin]
 
 
 class GroupEvaluation(NamedTuple):
@@ -310,15 +245,15 @@ class Evaluation(NamedTuple):
         content : dict
             Numbers, and dicts and lists of them.
         """
-        rules = [{"rule": rule, "called": at.called, **at._asdict()} for rule, at in self.thresholds.items()]
-        if self.costs is not None:
-            rules = [
-                each | {"cost": at.cost(self.costs)} for each, at in zip(rules, self.thresholds.values(), strict=True)
-            ]
-        by = [group._asdict() for group in self.by]
+
+        def counts(at: Confusion) -> dict[str, Any]:
+            content = {"called": at.called, **at._asdict()}
+            return content if self.costs else {key: value for key, value in content.items() if key != "cost"}
+
+        rules = [{"rule": rule, **counts(at)} for rule, at in self.thresholds.items()]
+        by = [group._asdict() | ({} if group.at is None else counts(group.at)) for group in self.by]
         for group in by:
-            at = group.pop("at")
-            group |= {} if at is None else {"called": at.called, **at._asdict()}
+            del group["at"]
         auc = {"auc": self.auc.auc, **{f"auc_{name}": getattr(self.auc, name) for name in AUCInterval._fields[1:]}}
         content = self._asdict() | auc | {"gini": self.gini.value, "thresholds": rules, "by": by}
         del content["roc"]
@@ -398,7 +333,7 @@ def evaluate(
     a 1.0 0.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
     b 1.0 1.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
     """
-    sample = _Sample.of(y, scores, sample_weight, probabilities, groups, pos_label)
+    sample = Sample.of(y, scores, sample_weight, probabilities, groups, pos_label)
     if threshold is not None and not math.isfinite(threshold):
         raise ValueError(f"threshold must be a finite number or None, got {threshold!r}.")
     costs = None if costs is None else _check_costs(costs)
@@ -415,7 +350,7 @@ def evaluate(
     names: list[str] = []
     if by is not None:
         parts, names = _find_groups(parts)
-    own = threshold, probability.get(OWN, math.nan), confidence_level
+    own = threshold, probability.get(OWN, math.nan), costs, confidence_level
     return Evaluation(
         n_samples=len(values),
         n_positive=int(np.count_nonzero(positive)),
@@ -427,10 +362,10 @@ def evaluate(
         partial_auc=float(roc_auc(positive, values, weights, max_fpr=max_fpr)),
         max_fpr=max_fpr,
         average_precision=cuts.average_precision(),
-        thresholds={rule: _count(sample, at, probability[rule], confidence_level) for rule, at in rules.items()},
+        thresholds={rule: _count(sample, at, probability[rule], costs, confidence_level) for rule, at in rules.items()},
         gains=cuts.gains(),
         roc=_with_band(*_thin(cuts.fp, cuts.tp), _class_sizes(sample), confidence_level),
-        calibration=_calibration(sample, confidence_level),
+        calibration=measure_calibration(sample, confidence_level),
         by=[_evaluate_group(name, sample.take(parts == k), *own) for k, name in enumerate(names)],
         costs=costs,
         confidence_level=confidence_level,
@@ -453,7 +388,7 @@ def _find_groups(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def _evaluate_group(
-    name: str, sample: _Sample, threshold: float | None, probability: float, level: float
+    name: str, sample: Sample, threshold: float | None, probability: float, costs: Costs | None, level: float
 ) -> GroupEvaluation:
     positive, scores, weights, _, groups = sample
     # The interval of the AUC is made of rows, or of groups of rows.
@@ -466,9 +401,9 @@ def _evaluate_group(
         int(np.count_nonzero(positive)),
         roc_auc_ci(positive, scores, weights, groups=groups, confidence_level=level) if enough else None,
         "" if enough else note if groups is None else note.replace("negative", "negative groups of rows"),
-        base_rate=_rate(sample, positive, None, level),
-        at=None if threshold is None else _count(sample, threshold, probability, level),
-        calibration=_calibration(sample, level),
+        base_rate=measure_rate(sample, positive, None, level),
+        at=None if threshold is None else _count(sample, threshold, probability, costs, level),
+        calibration=measure_calibration(sample, level),
     )
 
 
@@ -485,51 +420,7 @@ def as_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class _Sample(NamedTuple):
-    """Rows that were checked."""
-
-    positive: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray | None
-    probabilities: np.ndarray | None
-    groups: np.ndarray | None  # the number of the group of each row
-
-    @classmethod
-    def of(cls, y: Any, scores: Any, sample_weight: Any, probabilities: Any, groups: Any, pos_label: Any) -> _Sample:
-        values = _check_scores(scores, "scores")
-        labels: np.ndarray = column_or_1d(y, warn=True)
-        check_consistent_length(labels, values)
-        classes = find_classes(labels)
-        if pos_label is not None and pos_label not in classes.tolist():
-            raise ValueError(f"pos_label must be one of the classes {classes.tolist()}, got {pos_label!r}.")
-        positive = labels == (classes[1] if pos_label is None else pos_label)
-        weights = check_weights(sample_weight, values)
-        if weights is not None:
-            check_class_weights(np.bincount(labels == classes[1], weights, 2), classes)
-        if probabilities is not None:
-            probabilities = _check_scores(probabilities, "probabilities")
-            check_consistent_length(probabilities, values)
-            low, high = probabilities.min(), probabilities.max()
-            if low < 0 or high > 1:
-                raise ValueError(f"probabilities must be in [0, 1], got {low:g} to {high:g}.")
-        names = check_groups(groups, values)
-        codes = None if names is None else np.unique(names, return_inverse=True)[1]
-        return cls(positive, values, weights, probabilities, codes)
-
-    def mass(self) -> np.ndarray:
-        """Return the weights, 1 for each row without them."""
-        return np.ones(len(self.scores)) if self.weights is None else self.weights
-
-    def codes(self) -> np.ndarray:
-        """Return the groups; without them, each row is one."""
-        return np.arange(len(self.scores)) if self.groups is None else self.groups
-
-    def take(self, rows: np.ndarray) -> _Sample:
-        """Return some rows."""
-        return _Sample(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
-
-
-def _check_costs(costs: Any) -> tuple[float, float]:
+def _check_costs(costs: Any) -> Costs:
     values = np.asarray(costs, dtype=np.float64)
     if values.shape != (2,) or not (np.isfinite(values).all() and values.min() >= 0 < values.max()):
         raise ValueError(
@@ -550,7 +441,7 @@ class _Cuts(NamedTuple):
     tp: np.ndarray
 
     @classmethod
-    def of(cls, sample: _Sample) -> _Cuts:
+    def of(cls, sample: Sample) -> _Cuts:
         """Return the cuts of rows in increasing order of their scores."""
         positive, scores = sample.positive[::-1], sample.scores[::-1]
         weights = 1 if sample.weights is None else sample.weights[::-1]
@@ -569,7 +460,7 @@ class _Cuts(NamedTuple):
         middle = (above + below) / 2
         return middle if below <= middle < above else below
 
-    def find_thresholds(self, own: float | None, costs: tuple[float, float] | None) -> dict[str, float]:
+    def find_thresholds(self, own: float | None, costs: Costs | None) -> dict[str, float]:
         """Return the threshold of each rule; of several that are as good, the highest."""
 
         def within(counts: np.ndarray, percent: int) -> int:  # the last cut with at most so many percent of them
@@ -603,34 +494,36 @@ class _Cuts(NamedTuple):
         return found
 
 
-def _count(sample: _Sample, threshold: float, probability: float, level: float) -> Confusion:
+def _count(sample: Sample, threshold: float, probability: float, costs: Costs | None, level: float) -> Confusion:
     """Return counts and rates at a threshold."""
     positive, called = sample.positive, sample.scores > threshold
 
     def count(rows: np.ndarray) -> Count:
         return int(np.count_nonzero(rows)) if sample.weights is None else float(sample.weights[rows].sum())
 
-    recall, fpr = _rate(sample, called, positive, level), _rate(sample, called, ~positive, level)
+    recall, fpr = measure_rate(sample, called, positive, level), measure_rate(sample, called, ~positive, level)
     specificity = Estimate(1 - fpr.value, 1 - fpr.high, 1 - fpr.low)
     balanced = (recall.value + specificity.value) / 2
+    fp, fn = count(~positive & called), count(positive & ~called)
     down, up = (math.hypot(recall.value - recall[k], specificity.value - specificity[k]) / 2 for k in (1, 2))
     return Confusion(
         threshold,
         tn=count(~positive & ~called),
-        fp=count(~positive & called),
-        fn=count(positive & ~called),
+        fp=fp,
+        fn=fn,
         tp=count(positive & called),
         probability=probability,
-        called_share=_rate(sample, called, None, level),
-        precision=_rate(sample, positive, called, level),
+        called_share=measure_rate(sample, called, None, level),
+        precision=measure_rate(sample, positive, called, level),
         recall=recall,
         fpr=fpr,
         specificity=specificity,
         balanced_accuracy=Estimate(balanced, balanced - down, balanced + up),
+        cost=math.nan if costs is None else costs[0] * fp + costs[1] * fn,
     )
 
 
-def _probabilities_at(sample: _Sample, thresholds: Sequence[float]) -> list[float]:
+def _probabilities_at(sample: Sample, thresholds: Sequence[float]) -> list[float]:
     """Return the probabilities at these scores: between rows, the logits are interpolated."""
     scores, probabilities = sample.scores, sample.probabilities
     if probabilities is None or np.any(np.diff(probabilities) < -ROUNDING):
@@ -639,54 +532,6 @@ def _probabilities_at(sample: _Sample, thresholds: Sequence[float]) -> list[floa
         return [at if 0 <= at <= 1 else math.nan for at in thresholds]
     logits = logit(np.clip(probabilities, CERTAIN, 1 - CERTAIN))
     return [float(each) for each in expit(np.interp(thresholds, scores, logits, math.nan, math.nan))]
-
-
-def _calibration(sample: _Sample, level: float) -> Calibration | None:
-    """Return whether the probabilities of rows are right; None without probabilities."""
-    positive, probabilities, mass = sample.positive, sample.probabilities, sample.mass()
-    if probabilities is None:
-        return None
-    return Calibration(
-        float(np.average(probabilities, weights=mass)),
-        float(np.average((probabilities - positive) ** 2, weights=mass)),
-        *_calibration_line(sample, probabilities, level),
-        _calibration_bins(sample, probabilities, level),
-    )
-
-
-def _calibration_line(sample: _Sample, probabilities: np.ndarray, level: float) -> tuple[Estimate, Estimate]:
-    """Return slope and intercept of the logistic regression on the logits, with intervals of the sandwich estimator.
-
-    There are none if a value parts the logits of the two classes, or if all are equal.
-    """
-    positive, mass = sample.positive, sample.mass()
-    x = logit(np.clip(probabilities, CERTAIN, 1 - CERTAIN))
-    zeros, ones = x[~positive], x[positive]
-    if not (len(zeros) and len(ones) and zeros.max() > ones.min() and ones.max() > zeros.min()):
-        return NO_ESTIMATE, NO_ESTIMATE
-    line = np.array(fit_line(x, mass * ~positive, mass * positive))
-    Z = np.column_stack([x, np.ones(len(x))])
-    fitted = expit(Z @ line)
-    bread = np.linalg.inv((Z.T * (mass * fitted * (1 - fitted))) @ Z)
-    moves = Z.T * (mass * (positive - fitted))
-    moves = moves if sample.groups is None else _group_sums(sample.groups, moves)
-    variance = np.diag(bread @ moves @ moves.T @ bread)
-    reach = ndtri((1 + level) / 2) * np.sqrt(variance)
-    slope, intercept = (Estimate(*map(float, each)) for each in zip(line, line - reach, line + reach, strict=True))
-    return slope, intercept
-
-
-def _calibration_bins(sample: _Sample, probabilities: np.ndarray, level: float) -> list[CalibrationBin]:
-    """Return bins of about equally many rows: equal probabilities go where the middle of their rows does."""
-    mass = sample.mass()
-    _, same = np.unique(probabilities, return_inverse=True)
-    weight = np.bincount(same, mass)
-    bins = (TENTHS * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.intp)[same]
-    found = []
-    for rows in (bins == k for k in np.unique(bins)):
-        mean = float(np.average(probabilities[rows], weights=mass[rows]))
-        found.append(CalibrationBin(float(mass[rows].sum()), mean, _rate(sample, sample.positive, rows, level)))
-    return found
 
 
 def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -719,60 +564,16 @@ def _with_band(fp: np.ndarray, tp: np.ndarray, sizes: tuple[float, float], confi
     resampled = [np.interp(fpr, np.append(0, x), np.append(0, y)) for x, y in zip(*drawn, strict=True)]
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
-    least, most = _wilson(tpr, sizes[1], confidence_level)
+    least, most = wilson_interval(tpr, sizes[1], confidence_level)
     return RocCurve(fpr, tpr, np.minimum(low, least), np.maximum(high, most))
 
 
-def _class_sizes(sample: _Sample) -> tuple[float, float]:
+def _class_sizes(sample: Sample) -> tuple[float, float]:
     """Return how many independent rows of equal weight tell as much about the AUC as those of each class."""
     positive, scores, weights, _, groups = sample
     mass, sides = sample.mass(), (~positive, positive)
     if groups is None:
-        return _size(mass[~positive]), _size(mass[positive])
+        return kish_size(mass[~positive]), kish_size(mass[positive])
     moves = auc_influences(positive, scores, weights, np.arange(len(scores)))
-    negatives, positives = (_effective_size(mass[side], moves[side], groups[side]) for side in sides)
+    negatives, positives = (effective_size(mass[side], moves[side], groups[side]) for side in sides)
     return negatives, positives
-
-
-def _size(weights: np.ndarray) -> float:
-    return float(weights.sum() ** 2 / (weights @ weights))
-
-
-def _effective_size(mass: np.ndarray, moves: np.ndarray, groups: np.ndarray | None) -> float:
-    """Return how many independent rows of equal weight tell as much as these, which move an estimate by `moves`.
-
-    It is at most their number, and at least the number of the groups that are there: rows of a group may be all equal.
-    """
-    if groups is None:
-        return _size(mass)
-    totals = np.bincount(groups, mass)
-    independent, together = moves @ moves, _group_sums(groups, moves)
-    least, most = _size(totals[totals > 0]), _size(mass)
-    return min(max(most * independent / (together @ together), least), most) if together.any() else least
-
-
-def _group_sums(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sums of values (..., n) over groups, with the factor that makes the sum of their squares unbiased."""
-    codes = np.unique(groups, return_inverse=True)[1]
-    n = codes.max() + 1
-    sums = np.array([np.bincount(codes, each) for each in np.atleast_2d(values)])
-    return np.sqrt(n / max(n - 1, 1)) * (sums if values.ndim > 1 else sums[0])
-
-
-def _rate(sample: _Sample, which: np.ndarray, among: np.ndarray | None, level: float) -> Estimate:
-    """Return the share of some rows, `among` others or all, with Wilson's interval; NaN if there are none."""
-    mass, groups = sample.mass(), sample.groups
-    if among is not None:
-        mass, which, groups = mass[among], which[among], None if groups is None else groups[among]
-    if not len(mass):
-        return NO_ESTIMATE
-    share = np.average(which, weights=mass)
-    n = _effective_size(mass, mass * (which - share), groups)
-    return Estimate(*map(float, (share, *_wilson(share, n, level))))
-
-
-def _wilson(share: np.ndarray, n: float, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's interval of a binomial share of n rows, which contains it."""
-    z2 = ndtri((1 + confidence_level) / 2) ** 2 / n
-    center, reach = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
-    return np.clip((center - reach) / (1 + z2), 0, share), np.clip((center + reach) / (1 + z2), share, 1)

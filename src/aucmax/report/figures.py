@@ -23,7 +23,8 @@ from .displays.path import PathDisplay
 from .displays.roc import ROCDisplay
 from .displays.scores import ScoresDisplay
 from .displays.weights import WeightsDisplay
-from .evaluation import OWN, Calibration, Evaluation
+from .evaluation import OWN, Evaluation
+from .rates import Calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 
+from ..._compat import _safe_indexing
 from ...metrics import auc_influences, compare_auc, roc_auc
 from ...tables.curves import WIDE, auc_lost_without, scores_without
 from .base import Display, Key, scores_of, shorten
