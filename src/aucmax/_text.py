@@ -46,8 +46,9 @@ class ArgumentError(ValueError):
 
 
 def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message."""
-    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
+    """Return a list of the first columns for a message, in quotes if blanks are around them."""
+    first, rest = list(columns)[:10], len(columns) - 10
+    first = [" ".join(column.split()) if column == column.strip() else repr(column) for column in first]
     return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
 
 

@@ -81,6 +81,10 @@ class DelimitedSource(TableSource):
             self._names, self._first_line = [f"x{k}" for k in range(1, len(cells) + 1)], 0
             return
         self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
+        if options.reading is not None:  # a model of a frame may have names with blanks around them
+            known = [column.name for column in options.reading.columns]
+            blank = {name.strip(): name for name in known if name.strip() not in known}
+            self._names = [blank.get(name, name) for name in self._names]
         self._first_line = chunk.stop
         counted = [[str(k) for k in range(first, first + len(cells))] for first in (0, 1)]
         if options.reading is None and all(map(_is_number, self._names)) and self._names not in counted:
