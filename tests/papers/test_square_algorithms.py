@@ -1,8 +1,11 @@
 """SOLAM, RegSOLAM, SPAM, FSAUC and OPAUC: convergence to known optima, and their recursions."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import FSAUC, OPAUC, SOLAM, SPAM, AUCClassifier, ClassMoments, OPAUCf, OPAUCpca, OPAUCrp, RegSOLAM
@@ -283,6 +286,26 @@ def test_opauc_pipelines_take_no_more_components_than_there_are(problem, name, l
         assert model[0].get_params()["k" if name == "OPAUCf" else "n_components"] == 1000
         same = PIPELINES[name](most, random_state=0).fit(layout(rows), labels)
         np.testing.assert_array_equal(same["opauc"].coef_, model["opauc"].coef_)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_opauc_pipelines_of_a_stream_are_one_pass_of_fit(problem, name, layout):
+    """The paper takes columns as they are, in fit and in streams; the components are found in the first 150 rows."""
+    X, y, _ = problem
+    X, first = layout(X), slice(150 if name == "OPAUCpca" else 400)
+    stream = PIPELINES[name](3, random_state=0, variant="paper")
+    for start, stop in ((0, 150), (150, 151), (151, 400)):
+        stream.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
+    before = clone(stream[:-1]).fit(X[first], y[first])
+    one_pass = clone(stream[-1]).set_params(shuffle=False).fit(before.transform(X), y)
+    np.testing.assert_allclose(stream[-1].coef_, one_pass.coef_, rtol=1e-9)
+    np.testing.assert_array_equal(
+        stream.decision_function(X), stream[-1].decision_function(before.transform(X)), strict=True
+    )
+    fitted = clone(stream).fit(X, y)
+    expected = copy.deepcopy(fitted[-1]).partial_fit(fitted[:-1].transform(X), y)
+    np.testing.assert_array_equal(fitted.partial_fit(X, y)[-1].coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("center", [True, False])

@@ -17,13 +17,13 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
-from sklearn.pipeline import Pipeline
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
 from .._docs import add_sections
 from ..rows.machine import check_columns
 from ..rows.validate import check_indices
+from .engine.stream_pipeline import StreamPipeline
 from .opauc import OPAUC
 
 # A component is rounding if its standard deviation is at most so many times the rounding of a row's norm.
@@ -42,7 +42,7 @@ random_state : int, RandomState instance or None, default=None
 
 Returns
 -------
-pipeline : Pipeline
+pipeline : StreamPipeline
     With the steps "{step}" and "opauc".
 
 Examples
@@ -67,10 +67,10 @@ center : bool, default=True
     random="the features",
     step="select",
 )
-def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> StreamPipeline:
     """Return a pipeline of features drawn at random and `OPAUC`."""
     draw = LimitedSelection(partial(_random_scores, random_state=random_state), k=n_components)
-    return Pipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    return StreamPipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
 @add_sections(
@@ -81,10 +81,10 @@ def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: 
     random="the projection",
     step="project",
 )
-def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> StreamPipeline:
     """Return a pipeline of a Gaussian random projection and `OPAUC`."""
     project = LimitedProjection(n_components, random_state=random_state)
-    return Pipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    return StreamPipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
 @add_sections(
@@ -95,10 +95,12 @@ def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters:
     random="the components (if found at random)",
     step="pca",
 )
-def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCpca(
+    n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any
+) -> StreamPipeline:
     """Return a pipeline of principal components and `OPAUC`."""
     pca = (LimitedPCA if center else LimitedSVD)(n_components, random_state=random_state)
-    return Pipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    return StreamPipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
 def _random_scores(X: Any, y: Any, random_state: Any) -> np.ndarray:

@@ -179,9 +179,20 @@ ALGORITHMS = {
     for method in (
         _square("OPAUC", ".opauc:OPAUC", _OPAUC, paper="OPAUC", online=True, states=("CovarianceState", "SketchState")),
         _square("OPAUCr", ".opauc:OPAUC", _OPAUC, {"rank": 50}, paper="OPAUC", online=True),
-        _square("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, paper="OPAUC", steps=("LimitedSelection",)),
-        _square("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, paper="OPAUC", steps=("LimitedProjection",)),
-        _square("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, paper="OPAUC", steps=("LimitedPCA", "LimitedSVD")),
+        _square(
+            "OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, paper="OPAUC", online=True, steps=("LimitedSelection",)
+        ),
+        _square(
+            "OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, paper="OPAUC", online=True, steps=("LimitedProjection",)
+        ),
+        _square(
+            "OPAUCpca",
+            ".opauc_pipelines:OPAUCpca",
+            _PIPELINE,
+            paper="OPAUC",
+            online=True,
+            steps=("LimitedPCA", "LimitedSVD"),
+        ),
         _square("SOLAM", ".solam:SOLAM", _SOLAM, paper="SOLAM", online=True, states=("SaddleState",)),
         _square("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, paper="SPDAM", online=True),
         _square("SPAM", ".spam:SPAM", _SPAM, paper="SPAM", states=("SPAMState",)),
