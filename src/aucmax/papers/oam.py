@@ -42,7 +42,6 @@ from .engine.epochs import OnlineClassifier
 from .engine.row_access import n_columns
 from .engine.sample import Sample
 
-
 STEP = 4.0  # of steps from the data, chosen from 1, 2 and 4 on the choice half of docs/measured/defaults.md
 
 

@@ -73,7 +73,8 @@ class SOLAM(OnlineClassifier):
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
-        the rows and over 4 p (1 - p), p the share of the positives, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
+        the rows and over 4 p (1 - p), p the share of the positives; with variant="paper" 1, the least of the paper's
+        values 1, 10, ..., 100.
 
     average : bool, default=True
         Whether the result is the average of the weights over all steps, later ones counting for more (with
