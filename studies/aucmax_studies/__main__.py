@@ -58,6 +58,9 @@ STUDIES = {
         "all published algorithms with their defaults, over time and passes", "peers.published", page("published")
     ),
     "defaults": Study("what the alternatives to the defaults would give", "choices.defaults", page("defaults")),
+    "minimisers": Study(
+        "the stochastic defaults beside the exact minimiser of their own loss", "choices.minimisers", page("defaults")
+    ),
     "losses": Study("the losses beside a tuned logistic regression", "choices.losses", page("losses")),
     "honest": Study("the AUC to quote, on shuffled labels and beside nested folds", "choices.honest", page("honest")),
     "variants": Study("the defaults beside the papers' own variants", "choices.variants", page("variants")),
