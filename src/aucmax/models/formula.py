@@ -54,6 +54,7 @@ class Formula(NamedTuple):
     reading: Reading
     base: float
     summands: list[Cases | Slope]
+    notes: Sequence[str] = ()  # further lines of the header
 
     @property
     def header(self) -> list[str]:
@@ -66,6 +67,7 @@ class Formula(NamedTuple):
         lines = [
             f"{self.title}, aucmax {__version__}, written on {date.today()}",
             f"classes {negative} and {positive}: the score is high for the last",
+            *self.notes,
         ]
         lines += [f"column {name!r}: {describe(about[name])}" for name in columns]
         return [one_line(line) for line in lines]
@@ -98,7 +100,9 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def card_formula(title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]]) -> Formula:
+def card_formula(
+    title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]], notes: Sequence[str] = ()
+) -> Formula:
     """Return terms of a fitted table model, with an amount for each of their cells, as a formula."""
     summands: list[Cases | Slope] = []
     for term, amounts in lines:
@@ -106,7 +110,7 @@ def card_formula(title: str, model: Any, base: float, lines: Iterable[tuple[Term
         cells = zip(itertools.product(*sides), amounts, strict=True)
         cases = [(values, amount) for values, amount in cells if all(map(has_values, values))]
         summands.append(Cases(term_name(model, term), term.columns, cases))
-    return Formula(title, model.classes_, model.reading_, base, summands)
+    return Formula(title, model.classes_, model.reading_, base, summands, notes)
 
 
 def has_values(values: Values) -> bool:

@@ -228,6 +228,7 @@ class Scorecard:
             raise ValueError("points_to_double is 0: give the points that double the odds.")
         self.max_lines = self._find_max_lines(max_lines)
         slope, base_logit = model.calibration_.tolist()
+        self._scale = f"{base_score:g} points at odds of {base_odds:g}, and {points_to_double:g} points double the odds"
         unit = points_to_double / np.log(2)
         values, constant = self._merge(require)
         logit = base_logit + slope * constant
@@ -551,7 +552,8 @@ class Scorecard:
 
     def _formula(self) -> Formula:
         lines = [(line.term, line.points.tolist()) for line in self._found]
-        return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines)
+        notes = [self._scale, *self.summary()]
+        return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines, notes)
 
 
 FIGURES = ("points", "rows", "share", "positives", "rate", "WoE")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ...files.atomic_write import write_atomically
+from ...models.formula import one_line
 from ...tables.scorecard import FIGURES, Entry, Scorecard, figures_of, shorten
 from .. import options
 from ..checks import check_inputs, check_outputs
@@ -112,7 +113,8 @@ def scorecard(
         worth = [(name, str(n_lines), f"{value:.3f}", f"{auc:.4f}") for name, n_lines, value, auc in about]
         shown.append(make_table("", ("column", "lines", "information value", "AUC alone"), worth, right=(1, 2, 3)))
     else:
-        text = writers[output.suffix]()
+        comment = {".sql": f"-- model {one_line(model.name)}\n", ".py": f"# model {one_line(model.name)}\n"}
+        text = comment.get(output.suffix, "") + writers[output.suffix]()
         write_atomically(output, lambda out: out.write(text.encode()))
     console.result(values, *shown, *wrote(output))
 
