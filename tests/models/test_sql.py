@@ -387,6 +387,26 @@ def test_python_names_a_column_that_is_not_in_the_row():
             in_python(frame.drop(columns=name), export_python(model))
 
 
+def test_table_that_is_too_wide_for_a_database_is_refused():
+    frame = pd.DataFrame(np.eye(40, 1200), columns=[f"c{j}" for j in range(1200)])
+    clf = AUCClassifier("squared", alpha=1.0).fit(frame, frame["c0"] > 0)
+    for dialect, most in (("sqlite", "2,000"), ("postgres", "1,664")):
+        with pytest.raises(
+            ValueError, match=rf"^{dialect} selects at most {most} columns, and the SQL of this model has"
+        ):
+            export_sql(clf, dialect, table="loans")
+    assert export_sql(clf, "duckdb", table="loans")
+
+
+def test_python_of_thousands_of_levels_is_not_too_deep_for_the_parser():
+    """A chain of elif was: its parser has a stack of some thousand levels."""
+    frame = pd.DataFrame({"c": [f"level {k}" for k in range(20_000)]})
+    encoder = TableEncoder(min_frequency=1, categorical=["c"])
+    model = make_pipeline(encoder, AUCClassifier("squared", alpha=1.0)).fit(frame, np.arange(20_000) % 7 < 3)
+    found = in_python(frame[:3], export_python(model))
+    assert_allclose(found, model.decision_function(frame[:3]), rtol=1e-9)
+
+
 def test_condition_of_a_column_without_levels():
     """Where only rows of weight 0 have levels, all levels are new."""
     assert (

@@ -115,11 +115,10 @@ def _add(summand: Cases | Slope, reading: Reading) -> list[str]:
                 f"total += {summand.weight!r} * {value}",
             ]
         return [*lines, f"total += {absent} if {value} is None else {summand.weight!r} * {value}"]
-    for n, (values, amount) in enumerate(summand.cases):
-        conditions = [
-            condition(each, f"v{j}", reading.parts[j]) for each, j in zip(values, summand.places, strict=True)
-        ]
-        lines += [f"{'elif' if n else 'if'} {' and '.join(conditions)}:", f"    total += {amount!r}"]
+    for values, amount in summand.cases:  # of which one holds; a chain of elif would be too deep for the parser
+        sides = zip(values, summand.places, strict=True)
+        conditions = [condition(each, f"v{j}", reading.parts[j]) for each, j in sides]
+        lines += [f"if {' and '.join(conditions)}:", f"    total += {amount!r}"]
     return lines
 
 

@@ -114,6 +114,7 @@ DIALECTS = {
 }  # fmt: skip
 LINE = "\n  "
 STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # they may refuse a subquery about the row around it
+MOST_SELECTED = {"sqlite": 2000, "postgres": 1664, "mysql": 4096}
 WITHOUT_TRUTH = ("sqlite", "mysql")  # whose truth values are numbers
 RELATIVES = {"oracle": "postgres", "redshift": "postgres", "mariadb": "mysql", "databricks": "spark", "hive": "spark"}
 
@@ -570,7 +571,10 @@ def to_sql(
     header = "".join(f"-- {line}\n" for line in [*formula.header, *(no_key if source and not kept else [])])
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
     rows, ctes = ".".join(identifier(target, each) for each in source), []
-    for n, layer in enumerate(layers.with_carried(total)):
+    selected, most = layers.with_carried(total), MOST_SELECTED.get(dialect, math.inf)
+    if (widest := max(map(len, selected), default=0) + len(kept)) > most:
+        raise ValueError(f"{dialect} selects at most {most:,} columns, and the SQL of this model has {widest:,}.")
+    for n, layer in enumerate(selected):
         cells = ",".join(f"\n    {expression}" for expression in layer)
         origin = f"{LINE}FROM {rows}" if rows else ""
         rows = f"{prefix}l{n}"
