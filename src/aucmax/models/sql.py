@@ -158,31 +158,21 @@ def literal(dialect: Dialect, text: str) -> str:
     _utf8mb4 X'697427730a' _utf8mb4 X'5c27'
     """
     odd = not text.isprintable()
-    plain = "'" + text.replace("'", "''") + "'"
     if "\0" in text and dialect.name == "postgres":
         raise ValueError(f"{text!r} has a NUL character, which texts of PostgreSQL cannot have.")
     if dialect.escapes == "\\u":
         return "'" + "".join(_escaped(c, "'") for c in text) + "'"
-    if dialect.escapes in ("E", "X"):
-        if not odd and "\\" not in text:
-            return plain
-        if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
-            return f"_utf8mb4 X'{text.encode().hex()}'"
+    if not odd and (dialect.escapes == "CHR" or "\\" not in text):
+        return "'" + text.replace("'", "''") + "'"
+    if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
+        return f"_utf8mb4 X'{text.encode().hex()}'"
+    if dialect.escapes == "E":
         return "E'" + "".join("''" if c == "'" else _escaped(c, "'") for c in text) + "'"
-    return _joined_characters(dialect, text) if odd else plain
-
-
-def _joined_characters(dialect: Dialect, text: str) -> str:
-    """Return a text in which control characters are written as numbers."""
-    runs = itertools.groupby(text, key=str.isprintable)
-    parts = []
-    for printable, run in runs:
-        if printable:
-            parts.append("'" + "".join(run).replace("'", "''") + "'")
-        elif dialect.name == "sqlite":
-            parts.append(f"CHAR({', '.join(str(ord(c)) for c in run)})")
-        else:
-            parts += [f"CHR({ord(c)})" for c in run]
+    function, parts = "CHAR" if dialect.name == "sqlite" else "CHR", []
+    for printable, run in itertools.groupby(text, key=str.isprintable):
+        characters = list(run)
+        plain = literal(dialect, "".join(characters)) if printable else ""
+        parts += [plain] if printable else [f"{function}({ord(c)})" for c in characters]
     return f"({' || '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
@@ -289,7 +279,7 @@ def value_of(dialect: Dialect, layers: Layers, x: str, t: str, column: Column, p
         )  # numbers of databases may have a point
         return layers.add(1, f"v{j}", f"CASE WHEN LOWER({t}) IN {yes} THEN 1 WHEN LOWER({t}) IN {no} THEN 0 END")
     if column.kind == "date":
-        return layers.add(8, f"v{j}", _date_part(dialect, parse_date(dialect, layers, t, column, k), column, part))
+        return layers.add(8, f"v{j}", parse_date(dialect, layers, t, column, part, k))
     if column.form == TIME_FORM:
         return layers.add(1, f"v{j}", parse_clock(dialect, t))
     s, of_text, is_share = tidied(dialect, t), dialect.is_text.format(x), column.form.endswith("%")
@@ -376,16 +366,8 @@ def _place(dialect: Dialect, x: str, c: str) -> str:
     return dialect.find.format(dialect.join.format(x, other=f"'{c}'"), c=c)
 
 
-class Date(NamedTuple):
-    """The days since 1 March of the year 0 and the seconds since midnight; all are NULL where there is no date."""
-
-    days: str
-    seconds: str
-    month: str
-
-
-def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, k: int) -> Date:
-    """Return the date of a cell; types of dates are cast to ISO 8601."""
+def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, part: Part, k: int) -> str:
+    """Return the age of the date of a cell in days, or a part of it, counted from 0; dates of types are ISO 8601."""
     forms = dict.fromkeys((ISO, column.form or ISO))
     found = [_fields(dialect, layers, t, form, f"{k}_{n}") for n, form in enumerate(forms)]
     cases = " ".join(f"WHEN {valid} THEN {n}" for n, (valid, _) in enumerate(found))
@@ -398,7 +380,14 @@ def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, k: int)
     )
     seconds = layers.add(6, f"c{k}", f"CASE WHEN {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END")
     days = f"CASE WHEN {_exists(dialect, y, m, d)} AND {seconds} IS NOT NULL THEN {_days(dialect, y, m, d)} END"
-    return Date(layers.add(7, f"e{k}", days), seconds, m)
+    days = layers.add(7, f"e{k}", days)  # since 1 March of the year 0
+    if not part.of_date:  # without whole numbers, which may be too large
+        latest = column.latest + DAYS_TO_1970 * SECONDS
+        return f"({latest!r}e0 - ({SECONDS}e0 * {days} + {seconds})) / {SECONDS}e0"
+    if part.of_date == "weekday":
+        return f"{days} + 2 - 7 * {dialect.divide.format(f'({days} + 2)', by=7)}"
+    value = f"{m} - 1" if part.of_date == "month" else dialect.divide.format(seconds, by=3600)
+    return f"CASE WHEN {days} IS NOT NULL THEN {value} END"
 
 
 def _fields(dialect: Dialect, layers: Layers, t: str, form: str, k: str) -> tuple[str, dict[str, str]]:
@@ -452,17 +441,6 @@ def _days(dialect: Dialect, y: str, m: str, d: str) -> str:
     fours, hundreds, cycles = (dialect.divide.format(march, by=by) for by in (4, 100, 400))
     months = " ".join(f"WHEN {month} THEN {days}" for month, days in enumerate(BEFORE_MONTH, 1))
     return f"365 * {march} + {fours} - {hundreds} + {cycles} + CASE {m} {months} END + {d} - 1"
-
-
-def _date_part(dialect: Dialect, date: Date, column: Column, part: Part) -> str:
-    """Return the age of a date in days, or a part of it, counted from 0."""
-    latest = column.latest + DAYS_TO_1970 * SECONDS
-    if not part.of_date:  # without whole numbers, which may be too large
-        return f"({latest!r}e0 - ({SECONDS}e0 * {date.days} + {date.seconds})) / {SECONDS}e0"
-    if part.of_date == "weekday":
-        return f"{date.days} + 2 - 7 * {dialect.divide.format(f'({date.days} + 2)', by=7)}"
-    value = f"{date.month} - 1" if part.of_date == "month" else dialect.divide.format(date.seconds, by=3600)
-    return f"CASE WHEN {date.days} IS NOT NULL THEN {value} END"
 
 
 def parse_clock(dialect: Dialect, t: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..tables.encoder import TableEncoder, TableReader
 from ..tables.reading.table import Levels, Tally, check_columns, check_faults
 from .drift import ColumnDrift, Drift, Period
 from .reference import FEWEST, MISSING, Reference, references_of
-from .stability import Stability, check_level, stability_of_counts
+from .stability import check_level, stability_of_counts
 
 
 def monitor(
@@ -105,6 +105,12 @@ class Watch:
         self.reader = first if isinstance(first, TableReader) else None
         self.model, self.last, self.classes = model, last, last.classes_
         self.references = [] if self.reader is None else references_of(self.reader)
+        self.of_score = None
+        if hasattr(last, "score_bins_"):
+            ends, expected = last.score_bins_
+            # The weights of the training rows may have another sum than the rows.
+            n_rows = expected.sum() if self.reader is None else self.reader.reading_.n_rows
+            self.of_score = Reference("score", "number", expected * (n_rows / expected.sum()), 0.0, ends[:-1])
         self.counts = [np.zeros(len(each.expected) + 2) for each in self.references]
         self.outside = [0] * len(self.references)
         self.new: dict[str, Counter[str]] = {}
@@ -155,8 +161,10 @@ class Watch:
         low, high = getattr(self.last, "cv_auc_ci_", (np.nan, np.nan))
         return Drift(
             len(scores),
-            self._score_stability(scores, weight, unit, confidence_level),
-            self._columns([unit * each for each in self.counts], confidence_level),
+            None
+            if self.of_score is None
+            else self.of_score.compare(unit * self.of_score.tally(scores, weight), confidence_level),
+            list(self._columns([unit * each for each in self.counts], confidence_level)),
             training_base_rate(self.last),
             float(np.average(expit(slope * scores + base_logit), weights=weight)),
             None if positive is None else interval(positive, scores, weight, confidence_level),
@@ -166,48 +174,32 @@ class Watch:
             hasattr(self.last, "cv_auc_"),
         )
 
-    def _score_stability(
-        self, scores: np.ndarray, weight: np.ndarray | None, unit: float, confidence_level: float
-    ) -> Stability | None:
-        if not hasattr(self.last, "score_bins_"):
-            return None
-        ends, expected = self.last.score_bins_
-        if self.reader is not None:  # the weights of the training rows may have another sum than the rows
-            expected = expected * (self.reader.reading_.n_rows / expected.sum())
-        reference = Reference("score", "number", expected, 0.0, ends[:-1])
-        return reference.compare(unit * reference.tally(scores, weight), confidence_level)
-
-    def _columns(self, counts: Sequence[np.ndarray], confidence_level: float) -> list[ColumnDrift]:
+    def _columns(self, counts: Sequence[np.ndarray], confidence_level: float) -> Iterator[ColumnDrift]:
         dates = [] if self.reader is None else [each for each in self.reader.reading_.columns if each.kind == "date"]
-        of_ages, found = {each.parts[0].name: each.name for each in dates}, []
-        for reference, n_outside, actual in zip(self.references, self.outside, counts, strict=True):
-            column = self._column(reference, n_outside, actual, confidence_level)
-            if reference.name in of_ages:
-                before = np.array([reference.expected.sum(), reference.missing])
+        of_ages = {each.parts[0].name: each.name for each in dates}
+        for each, n_outside, actual in zip(self.references, self.outside, counts, strict=True):
+            known = each.cuts is None or len(each.cuts) > 0 or not isinstance(self.reader, TableEncoder)
+            m, levels = actual.sum(), each.levels if each.cuts is None else []
+            expected = each.expected * (m / each.n_rows)
+            column = ColumnDrift(
+                each.name,
+                each.kind,
+                each.compare(actual, confidence_level) if known else None,
+                float(each.missing / each.n_rows),
+                float(actual[-1] / m),
+                dict(self.new.get(each.name, Counter()).most_common()),
+                [level for k, level in enumerate(levels) if expected[k] >= FEWEST and actual[k] == 0],
+                n_outside,
+                each.kind != "date",
+                *each.new_levels(actual, confidence_level),
+            )
+            if each.name in of_ages:
+                before = np.array([each.expected.sum(), each.missing])
                 after = np.array([actual[:-1].sum(), actual[-1]])
                 gaps = stability_of_counts(["present", MISSING], before, after, confidence_level)
-                name = f"{of_ages[reference.name]} ({MISSING})"
-                found.append(column._replace(column=name, stability=gaps, n_outside=0, counts=True))
-            found.append(column)
-        return found
-
-    def _column(self, reference: Reference, n_outside: int, actual: np.ndarray, confidence_level: float) -> ColumnDrift:
-        known = reference.cuts is None or len(reference.cuts) > 0 or not isinstance(self.reader, TableEncoder)
-        m = actual.sum()
-        levels = reference.levels if reference.cuts is None else []
-        gone = ((reference.expected * (m / reference.n_rows) >= FEWEST) & (actual[:-2] == 0))[: len(levels)]
-        return ColumnDrift(
-            reference.name,
-            reference.kind,
-            reference.compare(actual, confidence_level) if known else None,
-            float(reference.missing / reference.n_rows),
-            float(actual[-1] / m),
-            dict(self.new.get(reference.name, Counter()).most_common()),
-            [level for level, is_gone in zip(levels, gone.tolist(), strict=True) if is_gone],
-            n_outside,
-            reference.kind != "date",
-            *reference.new_levels(actual, confidence_level),
-        )
+                name = f"{of_ages[each.name]} ({MISSING})"
+                yield column._replace(column=name, stability=gaps, n_outside=0, counts=True)
+            yield column
 
 
 def interval(
