@@ -104,7 +104,7 @@ def excess_of_new(
     --------
     >>> from aucmax.monitoring.stability import excess_of_new
     >>> round(excess_of_new(100, 500, once=30, twice=10, n_training=1000, confidence_level=0.95), 3)
-    0.132
+    0.133
     """
     if not n_rows or not n_training:
         return 0.0
