@@ -169,10 +169,8 @@ class Drift(NamedTuple):
         """What the score is compared with, if it is not held-out scores, in words."""
         if self.score is None:
             return "the model does not know the scores of its training rows"
-        known = (
-            "the score is compared with scores of the training rows themselves, which may be further apart than new "
-        )
-        return None if self.has_held_out else f"{known}ones: the model has no held-out scores"
+        known = "the score is compared with scores of the training rows themselves, since none were held out"
+        return None if self.has_held_out else f"{known}: new ones may be closer together"
 
     @property
     def drifted(self) -> list[str]:
@@ -200,7 +198,7 @@ class Drift(NamedTuple):
             Numbers, text, lists and dicts; None for what is not known.
         """
         promised = self.promised
-        names = (
+        names = [
             "n_samples",
             "is_stable",
             "drifted",
@@ -209,7 +207,7 @@ class Drift(NamedTuple):
             "base_rate",
             "mean_probability",
             "has_held_out",
-        )
+        ]
         return {
             **{name: getattr(self, name) for name in names},
             "score": None if self.score is None else self._index(self.score) | {"status": self.status(self.score)},

@@ -115,6 +115,8 @@ def show_drift(found: Drift) -> list[Any]:
         ]
         lines.append(make_table("", ("month", "rows", "positive", "AUC, 95% interval"), rows, right=(1, 2)))
     rule = f"an index of more than {found.limit:g} beyond chance, its interval above {found.border:g}, is drift"
+    if any(each.new_levels for each in found.columns):
+        rule += f", and so are new levels in {found.limit / 5:g} more of the rows than expected"
     return [*lines, f"{found.verdict} ({rule})"]
 
 
