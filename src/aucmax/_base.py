@@ -397,7 +397,11 @@ class RowsClassifier(LinearAUCClassifier):
         with self._tasks(1, callback_args) as context, self._task(context, "solve"):
             w = self._solve_rows(rows)
             self.coef_ = w[None, :]
-            self._set_calibration(calibrate(lambda: rows.score_histogram(w)))
+            self._set_calibration(self._calibration(rows, w))
+
+    def _calibration(self, rows: Rows, w: np.ndarray) -> Calibration:
+        """Return the curve of the probabilities, fitted to the training scores."""
+        return calibrate(lambda: rows.score_histogram(w))
 
 
 class Progress:

@@ -105,18 +105,19 @@ def test_gaussian_descent_is_the_paper_s():
     w = start(means)
     for n_steps in range(1, 8):
         with pytest.warns(ConvergenceWarning):
-            after, n_iter = gradient_descent(Weights(objective), start(means), n_steps, 1e-7, "increase max_iter")
+            after, iterations = gradient_descent(Weights(objective), start(means), n_steps, 1e-7, "increase max_iter")
         value, gradient = objective(w)
         step = 1.0
         while objective(w - step * gradient)[0] > value - 1e-4 * step * gradient @ gradient:
             step /= 2
         w, halved = w - step * gradient, halved or step < 1
-        assert n_iter == n_steps
+        assert len(iterations) == n_steps
+        assert iterations[-1].step == step
         assert_allclose(after, w, rtol=1e-12)
     assert halved
     # A step that ends as high as it began, here from 1 to -1, is no descent.
-    w, n_iter = gradient_descent(Weights(lambda w: (w @ w, 2 * w)), np.ones(1), 250, 1e-7)
-    assert (w, n_iter) == (0, 1)
+    w, iterations = gradient_descent(Weights(lambda w: (w @ w, 2 * w)), np.ones(1), 250, 1e-7)
+    assert (w, len(iterations)) == (0, 1)
 
 
 def test_the_descent_stops_at_tol_or_says_why_not():

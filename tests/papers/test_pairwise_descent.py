@@ -45,8 +45,8 @@ def steps(monkeypatch):
     """The steps that a fit takes: where from, along which gradient, and where to."""
     taken = []
 
-    def watched(at, direction, slack):
-        new = step(at, direction, slack)
+    def watched(at, direction, *search):
+        new = step(at, direction, *search)
         taken.append((at.v, -direction, None if new is None else new.v))
         return new
 

@@ -52,6 +52,7 @@ differ, the threshold lies beyond one of the means and t outside (0, 1). This is
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -65,7 +66,8 @@ from .._compat import Interval, StrOptions
 from ..models.checks import array, real
 from ..rows.summaries.moments import ClassMoments
 from ..search.calibration import Calibration, calibrate_gaussian
-from ..solvers.descent import gradient_descent
+from ..solvers.candidate import Solution
+from ..solvers.descent import DescentObjective, LineSearch, gradient_descent
 from ..solvers.square import EPS, MomentProblem, eigh, held_out_alpha
 from .engine.variant import VariantMixin
 
@@ -83,7 +85,53 @@ class Cut(NamedTuple):
     slope: Any  # the slope of the log-odds there
 
 
-class GaussianClassifier(VariantMixin, MomentClassifier):
+class DescentMixin(VariantMixin):
+    """An estimator with the paper's gradient descent.
+
+    Parameters
+    ----------
+    max_iter : int, default=250
+        Limit of steps of the descent.
+
+    tol : float, default=1e-7
+        Where the descent stops: the norm of the gradient over the norm of the first one.
+
+    c : float, default=1e-4
+        The descent takes a step of length a if the objective falls by at least c a times the squared norm of the
+        gradient.
+
+    beta : float, default=0.5
+        What a is multiplied by otherwise.
+
+    eta0 : float, default=1.0
+        The first a that is tried, alpha_0 in the paper.
+
+    Attributes
+    ----------
+    history_ : dict of arrays
+        The "value" of the objective, the norm of its gradient, "gradient_norm", and the "step" of each iteration of
+        the descent.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "c": [Interval(Real, 0, 1, closed="neither")],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+        "eta0": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
+        """Return where the descent ends that starts at w, and set what is known of its steps."""
+        search = LineSearch(self.c, self.beta, self.eta0)
+        w, iterations = gradient_descent(objective, w, self.max_iter, self.tol, advice, search)
+        self.n_iter_, self.history_ = len(iterations), Solution(w, iterations=iterations).history()
+        return w
+
+
+class GaussianClassifier(DescentMixin, MomentClassifier):
     """A classifier of Gaussian classes.
 
     Parameters
@@ -95,12 +143,6 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" is the paper's descent on its own objective; the notes list what differs.
 
-    max_iter : int, default=250
-        Limit of steps of "gradient".
-
-    tol : float, default=1e-7
-        Where "gradient" stops: the norm of the gradient over the norm of the first one.
-
     Attributes
     ----------
     moments_ : ClassMoments
@@ -111,24 +153,28 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **DescentMixin._parameter_constraints,
         "solver": [StrOptions({"exact", "gradient"}), None],
         "pooled": ["boolean"],
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
     }
     _by_variant = {"solver": ("exact", "gradient")}  # noqa: RUF012
 
-    def _descend(self, objective: ValueAndGradient, w: np.ndarray) -> np.ndarray:
-        """Return where gradient descent with backtracking ends, from w on, and set the number of its steps."""
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        self.n_iter_ = 1
+        self.__dict__.pop("history_", None)
+        self._solve_problem(MomentProblem(moments, self._chosen("standardize"), self.pooled))
+
+    @abstractmethod
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        """Set the fitted attributes, but for the number of steps of "exact"."""
+
+    def _descend_from(self, w: np.ndarray, objective: ValueAndGradient) -> np.ndarray:
+        """Return where the descent ends that starts at w."""
         if not w.any():  # the means are equal, there is nothing to start from
-            self.n_iter_ = 1
             return w
         # In the paper most descents end with their last step: no reason for a warning.
         advice = None if self._is_paper else "increase max_iter or tol, or take solver='exact'"
-        w, self.n_iter_ = gradient_descent(Weights(objective), w, self.max_iter, self.tol, advice)
-        return w
+        return self._descend(Weights(objective), w, advice)
 
 
 class GaussianAUC(GaussianClassifier):
@@ -146,6 +192,11 @@ class GaussianAUC(GaussianClassifier):
     alpha : float, default=None
         Ridge on S_0 + S_1, at least 0. None takes the one with the largest AUC on left-out rows, which follows from
         the moments alone, as if the classes were Gaussian. With variant="paper" it is 0.
+
+    cross_covariance : array-like of shape (n_features, n_features), default=None
+        The covariance of the columns of a positive row with the columns of a negative row, the Sigma_+- of the
+        paper. None takes rows of the two classes as independent, as in the paper's experiments. It changes
+        S_0 + S_1 by its negative and that of its transpose.
 
     standardize : bool, default=None
         Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
@@ -204,6 +255,7 @@ class GaussianAUC(GaussianClassifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "cross_covariance": ["array-like", None],
     }
     _by_variant = {"alpha": (None, 0.0)}  # noqa: RUF012
 
@@ -212,37 +264,44 @@ class GaussianAUC(GaussianClassifier):
         solver: str | None = None,
         *,
         alpha: float | None = None,
+        cross_covariance: Any = None,
         pooled: bool = False,
         variant: str = "adaptive",
         standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
+        self.cross_covariance = cross_covariance
         self.pooled = pooled
         self.variant = variant
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
+        self.c = c
+        self.beta = beta
+        self.eta0 = eta0
 
-    def _solve_moments(self, moments: ClassMoments) -> None:
-        standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
-        problem = MomentProblem(moments, standardize, self.pooled)
-        if alpha is None:
-            alpha = held_out_alpha(problem)
-        self.alpha_ = float(alpha)
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        moments, alpha = problem.moments, self._chosen("alpha")
+        self.alpha_ = held_out_alpha(problem) if alpha is None else float(alpha)
+        shared = subtract_cross_covariance(problem, self.cross_covariance)
         if self._chosen("solver") == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
-            (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
+            (w,) = problem.path(np.array([self.alpha_]), 0.0)
         else:
-            mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
+            mean, C = center(problem, self._chosen("standardize")), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            w = self._descend(one_minus_auc(mean, C), start(mean)) / problem.scale
+            w = self._descend_from(start(mean), one_minus_auc(mean, C)) / problem.scale
         self.coef_ = w[None, :]
-        self.expected_auc_ = gaussian_auc(*moments.project(w))
-        self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
+        means, variances = moments.project(w)
+        self.expected_auc_ = gaussian_auc(means, variances - w @ shared @ w)
+        self._set_calibration(calibrate_gaussian(means, variances, moments.weight))
 
 
 class GaussianError(GaussianClassifier):
@@ -364,6 +423,9 @@ class GaussianError(GaussianClassifier):
         standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -374,6 +436,9 @@ class GaussianError(GaussianClassifier):
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
+        self.c = c
+        self.beta = beta
+        self.eta0 = eta0
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class of each row: the positive one where its probability is above one half.
@@ -390,11 +455,10 @@ class GaussianError(GaussianClassifier):
         """
         return super().predict(X)
 
-    def _solve_moments(self, moments: ClassMoments) -> None:
-        exact, standardize = self._chosen("solver") == "exact", self._chosen("standardize")
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        exact, moments = self._chosen("solver") == "exact", problem.moments
         if exact and not self._chosen("fit_intercept"):
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
-        problem = MomentProblem(moments, standardize, self.pooled)
         self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
         S = covariances(problem)
         shrinkage = self._chosen("shrinkage")
@@ -408,9 +472,8 @@ class GaussianError(GaussianClassifier):
             C.flat[:: len(C) + 1] += self.shrinkage_ * level
         if exact:
             w, cut = least_error(problem.scaled.delta, S, self.priors_)
-            self.n_iter_ = 1
         else:
-            w, cut = self._descend_with_cut(center(problem, standardize), S)
+            w, cut = self._descend_with_cut(center(problem, self._chosen("standardize")), S)
         # The log-odds have slope 1 in scores of this length.
         threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
         w = w / problem.scale * cut.slope
@@ -422,7 +485,7 @@ class GaussianError(GaussianClassifier):
         d = mean.shape[1]
         if self._chosen("fit_intercept"):
             mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
-        w = self._descend(error(mean, S, self.priors_), start(mean))
+        w = self._descend_from(start(mean), error(mean, S, self.priors_))
         gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
         return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
 
@@ -458,6 +521,20 @@ def check_priors(priors: Any) -> np.ndarray:
             f"priors must be two positive numbers, of the negative and of the positive class; got {priors!r}."
         )
     return checked / checked.sum()
+
+
+def subtract_cross_covariance(problem: MomentProblem, K: Any) -> np.ndarray:
+    """Subtract (K + K')/2 from both scaled covariances, and return it; K is for the columns of X, or None."""
+    scaled = problem.scaled
+    d = scaled.n_features
+    K = np.zeros((d, d)) if K is None else np.asarray(K, dtype=np.float64)
+    if K.shape != (d, d) or not np.isfinite(K).all():
+        raise ValueError(f"cross_covariance must be a finite matrix of shape ({d}, {d}), got one of shape {K.shape}.")
+    shared = (K + K.T) / 2
+    scaled.scatter -= scaled.weight[:, None, None] * shared / np.outer(problem.scale, problem.scale)
+    if K.any() and eigh(covariances(problem).sum(axis=0))[0][0] < 0:
+        raise ValueError("cross_covariance is too large: x+ - x- would have a negative variance in some direction.")
+    return shared
 
 
 def covariances(problem: MomentProblem) -> np.ndarray:
