@@ -123,6 +123,12 @@ class DescentMixin(VariantMixin):
         "eta0": [Interval(Real, 0, None, closed="neither")],
     }
 
+    max_iter: int
+    tol: float
+    c: float
+    beta: float
+    eta0: float
+
     def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
         """Return where the descent ends that starts at w, and set what is known of its steps."""
         search = LineSearch(self.c, self.beta, self.eta0)
