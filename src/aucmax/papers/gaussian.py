@@ -123,11 +123,18 @@ class DescentMixin(VariantMixin):
         "eta0": [Interval(Real, 0, None, closed="neither")],
     }
 
-    max_iter: int
-    tol: float
-    c: float
-    beta: float
-    eta0: float
+    def __init__(
+        self,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 250,
+        tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
+    ) -> None:
+        self.variant, self.standardize, self.max_iter, self.tol = variant, standardize, max_iter, tol
+        self.c, self.beta, self.eta0 = c, beta, eta0
 
     def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
         """Return where the descent ends that starts at w, and set what is known of its steps."""
@@ -284,13 +291,7 @@ class GaussianAUC(GaussianClassifier):
         self.alpha = alpha
         self.cross_covariance = cross_covariance
         self.pooled = pooled
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.c = c
-        self.beta = beta
-        self.eta0 = eta0
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
 
     def _solve_problem(self, problem: MomentProblem) -> None:
         moments, alpha = problem.moments, self._chosen("alpha")
@@ -438,13 +439,7 @@ class GaussianError(GaussianClassifier):
         self.priors = priors
         self.fit_intercept = fit_intercept
         self.pooled = pooled
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.c = c
-        self.beta = beta
-        self.eta0 = eta0
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted class of each row: the positive one where its probability is above one half.

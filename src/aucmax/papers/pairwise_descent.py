@@ -147,13 +147,7 @@ class PairwiseDescent(RowsDescent):
     ) -> None:
         self.loss = loss
         self.alpha = alpha
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.c = c
-        self.beta = beta
-        self.eta0 = eta0
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
         self.random_state = random_state
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
@@ -257,13 +251,7 @@ class LogisticDescent(RowsDescent):
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.c = c
-        self.beta = beta
-        self.eta0 = eta0
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
         self.random_state = random_state
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
@@ -308,23 +296,18 @@ class LogisticObjective:
     def evaluate(self, v: np.ndarray, scores: Vector) -> tuple[float, Callable[[], np.ndarray]]:
         """Return F, and a function that returns its gradient."""
 
-        def weigh(targets: Targets, weights: Any, terms: Any) -> Any:  # pair weights count both classes alike
-            return by_class(self.share, targets.positive) * weights * terms
+        def shares(targets: Targets) -> Any:  # pair weights count both classes alike
+            return by_class(self.share, targets.positive)
 
         rows, penalised = self.rows, v.copy()
         if self.fit_intercept:
             penalised[-1] = 0
         terms = rows.map(row_terms, scores)
-        value = rows.reduce(lambda targets, t: total(weigh(targets, targets.pair_weights, t[0])), terms)
+        value = rows.reduce(lambda targets, t: float(shares(targets) * targets.pair_weights @ t[0]), terms)
 
         def gradient() -> np.ndarray:
-            slopes = rows.map(lambda targets, t: weigh(targets, targets.signed_weights, t[1]), terms)
-            of_offset = [rows.reduce(lambda _, g: total(g), slopes)] if self.fit_intercept else []
+            slopes = rows.map(lambda targets, t: shares(targets) * targets.signed_weights * t[1], terms)
+            of_offset = [rows.reduce(lambda _, g: float(namespace(g).sum(g)), slopes)] if self.fit_intercept else []
             return np.append(rows.rmatvec(slopes, self.rest) / self.scale, of_offset) + self.alpha * penalised
 
         return value + self.alpha / 2 * float(penalised @ penalised), gradient
-
-
-def total(values: Any) -> float:
-    """Return the sum of the values of a block."""
-    return float(namespace(values).sum(values))

@@ -36,7 +36,6 @@ products of these, and m is their sum.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any
 
@@ -71,6 +70,9 @@ class RankSVM(VariantMixin, RowsClassifier):
 
     Attributes
     ----------
+    alpha_ : float
+        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
+
     n_iter_ : int
         Newton steps; 1 where none was needed.
     """
@@ -87,16 +89,24 @@ class RankSVM(VariantMixin, RowsClassifier):
 
     _loss: str
 
-    def __init__(self, C: float, variant: str, standardize: bool | None, tol: float, max_iter: int) -> None:
+    def __init__(
+        self,
+        *,
+        C: float = 10.0,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
         self.C = C
         self.variant = variant
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
 
-    @abstractmethod
     def _factor(self, n_pairs: float) -> float:
         """Return what the mean loss of a pair is multiplied by in the objective."""
+        return self.C
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         factor = self._factor(float(rows.totals.prod()))
@@ -158,7 +168,7 @@ class BAM(RankSVM):
         tol: float = 1e-6,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(C, variant, standardize, tol, max_iter)
+        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 2 * self.C * n_pairs
@@ -220,7 +230,7 @@ class SVMPerf(RankSVM):
         tol: float = 1e-6,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(C, variant, standardize, tol, max_iter)
+        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 100 * self.C
@@ -239,9 +249,6 @@ class SVMOR(RankSVM):
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
-
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
@@ -270,20 +277,6 @@ class SVMOR(RankSVM):
 
     _loss = "hinge"
 
-    def __init__(
-        self,
-        *,
-        C: float = 10.0,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(C, variant, standardize, tol, max_iter)
-
-    def _factor(self, n_pairs: float) -> float:
-        return self.C
-
 
 class LSSVM(RankSVM):
     """LS-SVM: the least squares ranking SVM, the pairwise square loss minimised exactly.
@@ -304,9 +297,6 @@ class LSSVM(RankSVM):
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
-
     n_iter_ : int
         Steps of conjugate gradients; 1 for a direct solver.
 
@@ -331,17 +321,3 @@ class LSSVM(RankSVM):
     """
 
     _loss = "squared"
-
-    def __init__(
-        self,
-        *,
-        C: float = 10.0,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(C, variant, standardize, tol, max_iter)
-
-    def _factor(self, n_pairs: float) -> float:
-        return self.C

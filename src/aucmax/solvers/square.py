@@ -51,6 +51,7 @@ from .conjugate_gradients import Operator, shifted_cg
 from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
+LEFT = 1e-6  # what a row may leave of its own residual; below this the weights fit the rows themselves
 RIDGE = 1e3 * EPS  # keeps a preconditioner positive definite if alpha is 0 and columns are linearly dependent
 FAR = 1e6  # standard deviations from zero; scores and gradients lose as many digits
 SOLVERS = ("auto", "moments", "dual", "cg")
@@ -232,8 +233,8 @@ def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
 
 
 def held_out_alpha(problem: MomentProblem) -> float:
-    """Return the alpha of a grid whose weights rank left-out rows best, if the classes are Gaussian."""
-    alphas = alpha_grid(float(np.trace(problem.scaled.pair_scatter())) / problem.scaled.n_features, low=-8)
+    """Return the alpha, of the default ones and 0, whose weights rank left-out Gaussian rows best."""
+    alphas = np.append(problem.default_alphas(), 0.0)
     return float(alphas[np.argmax(held_out_separation(problem, alphas))])
 
 
@@ -254,7 +255,7 @@ def held_out_separation(problem: MomentProblem, alphas: np.ndarray) -> np.ndarra
     C, delta, inverse = U.T @ C @ U, problem.delta @ U, _shifted_inverse(values, alphas)
     W, t, rest = inverse * delta, inverse @ C.diagonal(axis1=1, axis2=2).T, np.maximum(n - 1, EPS)
     left = 1 - t / rest * covariance_shares(n, problem.pooled)
-    usable = (left > 0).all(axis=1)
+    usable = (left > LEFT).all(axis=1)
     f = n / rest / np.where(usable[:, None], left, 1)
     gap = W @ delta - np.sum(f * t / rest, axis=1)
     variance = np.sum(f**2 * np.einsum("ai,cij,aj->ac", W, C, W, optimize=True), axis=1)
