@@ -67,7 +67,7 @@ from ..models.checks import array, real
 from ..rows.summaries.moments import ClassMoments
 from ..search.calibration import Calibration, calibrate_gaussian
 from ..solvers.candidate import Solution
-from ..solvers.descent import DescentObjective, LineSearch, gradient_descent
+from ..solvers.descent import DescentObjective, gradient_descent, powers
 from ..solvers.square import EPS, MomentProblem, eigh, held_out_alpha
 from .engine.variant import VariantMixin
 
@@ -138,8 +138,8 @@ class DescentMixin(VariantMixin):
 
     def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
         """Return where the descent ends that starts at w, and set what is known of its steps."""
-        search = LineSearch(self.c, self.beta, self.eta0)
-        w, iterations = gradient_descent(objective, w, self.max_iter, self.tol, advice, search)
+        lengths = [self.eta0 * power for power in powers(self.beta)]
+        w, iterations = gradient_descent(objective, w, self.max_iter, self.tol, advice, self.c, lengths)
         self.n_iter_, self.history_ = len(iterations), Solution(w, iterations=iterations).history()
         return w
 

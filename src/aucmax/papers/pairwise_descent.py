@@ -8,20 +8,13 @@ Objectives
     F_pairs(w)  = mean over all pairs of l(w.(x+ - x-)) + alpha/2 |w|^2,    l(t) = max(0, 1 - t) or log(1 + exp(-t))
     F_log(w, b) = mean over all rows of log(1 + exp(-y (w.x + b))) + alpha/2 |w|^2
 
-Algorithm 1
------------
-1. start at w_0, see below;
-2. stop if |grad F(w)| is at most 1e-7 of what it was at the start, or after 250 steps;
-3. a = 1; halve a until F(w - a grad F(w)) <= F(w) - 1e-4 a |grad F(w)|^2;
-4. w <- w - a grad F(w); go to 2.
-
-A step costs two products with X and, for each a that is tried, a loss in score space: a sort for the hinge, and O(n)
-for the logistic losses.
+Both by Algorithm 1, which `gaussian.py` lists. A step costs two products with X and, for each length that is tried, a
+loss in score space: a sort for the hinge, and O(n) for the logistic losses.
 
 variant="paper"
 ---------------
-w_0 is random, on the unit sphere: the paper says no more than "selected randomly, since the optimization problem is
-convex". Columns are unscaled; with ``standardize=True`` they have mean 0 and variance 1, as in its experiments. F_log
+The start is random, on the unit sphere: the paper says "selected randomly, since the optimization problem is convex".
+Columns are unscaled; with ``standardize=True`` they have mean 0 and variance 1, as in its experiments. F_log
 has no b. By default F_pairs starts at the difference of the class means, normalised, and F_log at 0.
 
 What is not as in the paper

@@ -25,9 +25,8 @@ covariances C+ and C-, and delta = m+ - m-: `solvers/square.py`.
 
 What is not as in the papers
 ----------------------------
-BAM is a truncated Newton method in the papers too. SVM-perf and SVM-OR are trained there by cutting planes, to a
-violation of epsilon; here Newton's method rounds the corner of the hinge off until the duality gap is closed. All have
-one minimum, and an algorithm that finds it has no other say in the weights.
+BAM is a truncated Newton method there too. SVM-perf and SVM-OR are trained by cutting planes, to a violation of
+epsilon; here Newton's method rounds the corner of the hinge off until the duality gap is closed.
 
 Each objective has one minimum, so variant="paper" means no other steps: the columns are unscaled as in the papers.
 Otherwise they are standardised, and C is for data of any scale. The pairs of rows with sample weights count as the
@@ -63,10 +62,11 @@ class RankSVM(VariantMixin, RowsClassifier):
         The data are neither changed nor copied, sparse ones stay sparse, and `coef_` is for the original columns.
 
     tol : float, default=1e-6
-        Where Newton's method stops: the duality gap over the objective.
+        Where the solver stops: with the hinge the duality gap over the objective, with the squared hinge the norm of
+        the gradient over that at w = 0, with the square loss the relative residual if it solves by iterations.
 
     max_iter : int, default=1000
-        Limit of Newton steps.
+        Limit of iterations.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class RankSVM(VariantMixin, RowsClassifier):
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
 
     n_iter_ : int
-        Newton steps; 1 where none was needed.
+        Iterations; 1 where none was needed.
     """
 
     _file_schema = RowsClassifier._file_schema | {"alpha_": real, "dual_gap_": measured}
@@ -129,9 +129,6 @@ class BAM(RankSVM):
     ----------
     C : float, default=1e-4
         Weight of the loss, above 0. It multiplies a sum: more rows want a smaller C, some 10 over the number of pairs.
-
-    tol : float, default=1e-6
-        Where Newton's method stops: the norm of the gradient over that at w = 0.
 
     Attributes
     ----------
@@ -199,12 +196,6 @@ class SVMPerf(RankSVM):
     SVMOR : The same with 100 times the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
 
-    Notes
-    -----
-    The paper adds constraints, always the one violated most, until none is by more than epsilon (the 1-slack cutting
-    plane). Here the corner of the hinge is rounded off less and less, and Newton's method run to a duality gap: another
-    way to the same minimum.
-
     References
     ----------
     .. [1] T. Joachims, "A support vector method for multivariate performance measures", ICML (2005).
@@ -257,10 +248,6 @@ class SVMOR(RankSVM):
     SVMPerf : The same with a hundredth of the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
 
-    Notes
-    -----
-    The paper finds the minimum by cutting planes; see :class:`aucmax.SVMPerf`.
-
     References
     ----------
     .. [1] T. Joachims, "Training linear SVMs in linear time", KDD (2006).
@@ -288,17 +275,6 @@ class LSSVM(RankSVM):
     ----------
     C : float, default=10.0
         Weight of the loss, above 0: 1 / lambda in the papers.
-
-    tol : float, default=1e-6
-        Where conjugate gradients stop, which solve for many rows of many columns: the relative residual.
-
-    max_iter : int, default=1000
-        Limit of steps of conjugate gradients.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Steps of conjugate gradients; 1 for a direct solver.
 
     See Also
     --------

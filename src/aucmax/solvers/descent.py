@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,24 +21,15 @@ from .candidate import Iteration
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 MAX_NEWTON = 100  # the largest number of Newton's steps with backtracking; about ten are enough
 SLACK = 1e-12  # relative to F: rounding must not decide whether a step of Newton's method is halved
-SMALLEST = -53  # the power of two of the longest step that is the rounding of the weights
 POWER_STEPS = 30  # the largest number of steps of the power method
 
 
-class LineSearch(NamedTuple):
-    """The constants of a search for the length of a step."""
-
-    c: float = SUFFICIENT  # the share of what the slope promises by which F must fall
-    beta: float = 0.5  # what a length is multiplied by that is too long
-    longest: float = 1.0  # the first length
-
-    @property
-    def shares(self) -> Sequence[float]:
-        """The lengths to try over the longest one, and 0."""
-        return (*self.beta ** np.arange(np.ceil(SMALLEST / np.log2(self.beta))), 0.0)
+def powers(beta: float) -> tuple[float, ...]:
+    """Return the powers of beta below 1, from 1 down to the rounding of the weights, and 0."""
+    return (*beta ** np.arange(np.ceil(-53 / np.log2(beta))), 0.0)
 
 
-HALVING = LineSearch()
+HALVES = powers(0.5)  # of the longest step
 
 
 class DescentObjective(Protocol):
@@ -65,7 +56,9 @@ class DescentPoint:
         """The gradient of F."""
         return self._gradient()
 
-    def step(self, direction: np.ndarray, slack: float = SLACK, search: LineSearch = HALVING) -> DescentPoint | None:
+    def step(
+        self, direction: np.ndarray, slack: float = SLACK, c: float = SUFFICIENT, lengths: Sequence[float] = HALVES
+    ) -> DescentPoint | None:
         """Return the point that backtracking finds along a direction; None if there is none."""
         change, new = self.objective.scores(direction), self
 
@@ -75,7 +68,7 @@ class DescentPoint:
             return new.value
 
         slope = float(self.gradient @ direction)
-        new.length = float(backtrack(value, self.value, slope, search.longest, search.shares, slack, search.c))
+        new.length = float(backtrack(value, self.value, slope, 1.0, lengths, slack, c))
         return new if new.length else None
 
 
@@ -84,7 +77,7 @@ def backtrack(
     value: Any,
     slope: Any,
     longest: Any = 1.0,
-    shares: Sequence[float] = HALVING.shares,
+    shares: Sequence[float] = HALVES,
     slack: float = SLACK,
     sufficient: float = SUFFICIENT,
 ) -> Any:
@@ -110,7 +103,8 @@ def gradient_descent(
     max_iter: int,
     tol: float,
     advice: str | None = None,
-    search: LineSearch = HALVING,
+    c: float = SUFFICIENT,
+    lengths: Sequence[float] = HALVES,
 ) -> tuple[np.ndarray, list[Iteration]]:
     """Return where gradient descent with backtracking ends, and at least one iteration; the last may have the step 0.
 
@@ -122,7 +116,7 @@ def gradient_descent(
     norm = first = float(np.linalg.norm(at.gradient))
     iterations: list[Iteration] = []
     while len(iterations) < max_iter:
-        new = at.step(-at.gradient, 0.0, search)
+        new = at.step(-at.gradient, 0.0, c, lengths)
         at = new or at
         norm = float(np.linalg.norm(at.gradient))
         iterations.append(Iteration(at.value, norm, 0.0 if new is None else at.length))
