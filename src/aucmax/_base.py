@@ -279,7 +279,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         A row is predicted as positive if its probability is above the base rate of the training data. If the
         probabilities are calibrated, this threshold has the best balanced accuracy. With rare positives it finds most
-        of them, where a threshold of one half would find none.
+        of them, where one half, the threshold of GaussianError and LogisticDescent, would find none.
 
         Returns
         -------

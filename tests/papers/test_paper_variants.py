@@ -135,6 +135,18 @@ CASES = {
         )
         for lam in (0.01, 1.0)
     },
+    "SPDAM, given steps": (
+        aucmax.SPDAM(alpha=0.1, batch_size=0.1, sigma=0.1, tau=0.01, theta=0.999, tol=None),
+        lambda X, y, drawn: spdam.spdam(
+            X, y, columns(drawn)[0].reshape(-1, N_ROWS // 10), lam=0.1, steps=(0.1, 0.01, 0.999)
+        ),
+    ),
+    "SPDAM, ball": (
+        aucmax.SPDAM(alpha=0.0, radius=0.05, batch_size=0.1, sigma=0.1, tau=0.01, tol=None),
+        lambda X, y, drawn: spdam.spdam(
+            X, y, columns(drawn)[0].reshape(-1, N_ROWS // 10), lam=0.0, steps=(0.1, 0.01, 1.0), R=0.05
+        ),
+    ),
     "SHTAUC": (
         aucmax.SHTAUC(n_nonzero=3, n_blocks=5, eta0=0.3),
         lambda X, y, drawn: hard_thresholding.sht_auc(X, y, blocks(drawn, 24), k=3, b=24, gamma=0.15),

@@ -98,6 +98,10 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = partial(show_warning, set())
     with Signals() as signals:
         try:
+            if has_limit():
+                from ..rows.machine import reserve_blas
+
+                reserve_blas()
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
             signals.active = False
             sys.stdout.flush()
@@ -112,6 +116,15 @@ def main(arguments: list[str] | None = None) -> None:
             # Modules that are being imported turn the exception of a signal into one of their own.
             status = say(error_of(signals.first) if signals.first else error, group.running)
     sys.exit(status or 0)
+
+
+def has_limit() -> bool:
+    """Return whether this process may take only so much address space, as after `ulimit -v`."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def error_of(number: int) -> BaseException:

@@ -21,12 +21,10 @@ the length of w.
 - AUC: w = (S_0 + S_1)^-1 delta.
 - Error, with the threshold c free: a search along one line, see below.
 
-Corrected, against the paper:
-
-- F_AUC is printed with the sign of w.delta reversed, and the test of the backtracking with the sign of its last term.
-- The paper has no intercept. But it centres the columns of real data: m_0 and m_1 are then parallel, its starting
-  point is rounding error, and no plane through the centre comes near its figures where one class is rare. A constant
-  column mends both; ``fit_intercept=False`` is the letter of the paper, and starts at delta if it has to.
+docs/guide/misprints.md lists the signs that are corrected. The paper has no intercept. But it centres the columns of
+real data: m_0 and m_1 are then parallel, its starting point is rounding error, and no plane through the centre comes
+near its figures where one class is rare. A constant column mends both; ``fit_intercept=False`` is the letter of the
+paper, and starts at delta if it has to.
 
 variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
 ``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
@@ -240,7 +238,8 @@ class GaussianAUC(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
     - covariances are shrunk, for data with few rows for their columns.
@@ -370,7 +369,8 @@ class GaussianError(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
       step.
@@ -440,21 +440,6 @@ class GaussianError(GaussianClassifier):
         self.fit_intercept = fit_intercept
         self.pooled = pooled
         super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted class of each row: the positive one where its probability is above one half.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            One of `classes_` each.
-        """
-        return super().predict(X)
 
     def _solve_problem(self, problem: MomentProblem) -> None:
         exact, moments = self._chosen("solver") == "exact", problem.moments

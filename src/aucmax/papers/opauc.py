@@ -124,7 +124,8 @@ class OPAUC(OnlineClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised: a constant step cannot suit columns of different scales.
     - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched.

@@ -17,10 +17,7 @@ The start is random, on the unit sphere: the paper says "selected randomly, sinc
 Columns are unscaled; with ``standardize=True`` they have mean 0 and variance 1, as in its experiments. F_log
 has no b. By default F_pairs starts at the difference of the class means, normalised, and F_log at 0.
 
-What is not as in the paper
----------------------------
-F_hinge is printed with the sign of its margins reversed, and the test of the backtracking with the sign of its last
-term. F_hinge has no penalty there: alpha is 0. F_log has lambda r(w) with lambda = 1/n, read as alpha = 1/n.
+F_hinge has no penalty there: alpha is 0. F_log has lambda r(w) with lambda = 1/n, read as alpha = 1/n.
 
 The hinge has corners, where its subgradient need not point downhill: the descent ends where no a passes the test. This
 may be above the minimum, as may the last of 250 steps; :class:`aucmax.SVMOR` and :class:`aucmax.AUCClassifier` have it.
@@ -83,7 +80,7 @@ class PairwiseDescent(RowsDescent):
     """Linear classifier by gradient descent with backtracking on a pairwise loss.
 
     It descends on ``mean loss(w.z) + alpha/2 |w|^2``, the mean over all pairs of a positive row x+ and a negative row
-    x-, with z = x+ - x-, and never looks at the pairs themselves.
+    x-, with z = x+ - x-, and never looks at the pairs themselves (misprints of the paper: docs/guide/misprints.md).
 
     Parameters
     ----------

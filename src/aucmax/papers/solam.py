@@ -82,7 +82,8 @@ class SOLAM(OnlineClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
       large units.
@@ -164,7 +165,8 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
     - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
