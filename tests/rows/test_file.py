@@ -46,6 +46,8 @@ BATCH = {
     "BAM": lambda: ALGORITHMS["BAM"](),
     "SVMPerf": lambda: ALGORITHMS["SVMPerf"](C=1e-3, tol=0.1),
     "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),
+    "LSSVM": lambda: ALGORITHMS["LSSVM"](),
+    "descent on rows": lambda: ALGORITHMS["LogisticDescent"](alpha=0.3, tol=1e-2),
     "descent on the hinge": lambda: ALGORITHMS["PairwiseDescent"](max_iter=8),
     "descent on the logistic loss": lambda: ALGORITHMS["PairwiseDescent"](loss="logistic", alpha=0.1),
     **{name: (lambda name=name: ALGORITHMS[name]()) for name in ("GaussianAUC", "GaussianError")},
@@ -352,6 +354,8 @@ RESUMED = {
     "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),
     "PairwiseDescent": lambda: ALGORITHMS["PairwiseDescent"](max_iter=5),
     "PairwiseDescentLog": lambda: ALGORITHMS["PairwiseDescentLog"](max_iter=5),
+    "LogisticDescent": lambda: ALGORITHMS["LogisticDescent"](max_iter=5),
+    "LSSVM": lambda: ALGORITHMS["LSSVM"](),
 }
 
 

@@ -210,6 +210,7 @@ ALGORITHMS = {
         Method("BAM", ".ranksvm:BAM", {"C": powers(2, -15, 10)}, family="pairwise squared hinge", paper="BAM"),
         _hinge("SVMPerf", ".ranksvm:SVMPerf", _RANK_SVM, paper="SVM-perf"),
         _hinge("SVMOR", ".ranksvm:SVMOR", _RANK_SVM, paper="SVM-OR"),
+        _square("LSSVM", ".ranksvm:LSSVM", _RANK_SVM, paper="OPAUC"),
         _hinge("PairwiseDescent", ".pairwise_descent:PairwiseDescent", paper="Gaussian"),
         Method(
             "PairwiseDescentLog",
@@ -218,6 +219,7 @@ ALGORITHMS = {
             family="pairwise logistic",
             paper="Gaussian",
         ),
+        Method("LogisticDescent", ".pairwise_descent:LogisticDescent", family="logistic", paper="Gaussian"),
         _gaussian("GaussianAUC", ".gaussian:GaussianAUC"),
         _gaussian("GaussianError", ".gaussian:GaussianError"),
     )
