@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from aucmax import AUCClassifier, KMeansNystroem, open_rows
+from aucmax import BAM, NBAM, NPSAM, AUCClassifier, KMeansNystroem, open_rows
 from aucmax.papers import ALGORITHMS, nystroem
 
 PIPELINES = ("NSOLAM", "NASAM", "NPSAM", "NBAM")
@@ -338,14 +338,63 @@ def test_kernel_pipelines_pass_parameters_on(name):
     assert pipeline["nystroem"].get_params() == {**KMeansNystroem(7).get_params(), "gamma": 0.3, "random_state": 5}
     assert pipeline[-1].max_iter == 3
     assert name == "N" + pipeline.steps[-1][0].upper()
+    assert not pipeline[-1].standardize
     if name == "NBAM":
         assert pipeline["bam"].loss == "squared_hinge"
     else:
         assert type(pipeline[-1]).__name__ == name[1:]
         assert pipeline[-1].random_state == 5
-        published = ALGORITHMS[name](n_components=7, variant="paper")  # the papers take columns as distributed
-        assert published["scale"] == "passthrough"
-        assert published[-1].variant == "paper"
+        assert ALGORITHMS[name](standardize=True)[-1].standardize
+    published = ALGORITHMS[name](n_components=7, variant="paper")  # the papers take columns as distributed
+    assert published["scale"] == published["shrink"] == "passthrough"
+    assert name == "NBAM" or published[-1].variant == "paper"
+
+
+def test_features_of_little_variance_stay_small(X):
+    y = X[:, 0] > 0
+    pipeline = NPSAM(20, random_state=0).fit(X, y)
+    features = pipeline[:2].transform(X)
+    variances = np.mean((features - features.mean(axis=0)) ** 2, axis=0)
+    expected = (features - features.mean(axis=0)) / np.sqrt(variances + 10 * variances.sum() / len(X))
+    assert_allclose(pipeline[:3].transform(X), expected, atol=1e-9)
+    equal = NPSAM(random_state=0).fit(np.ones((10, 2)), np.arange(10) % 2)
+    assert_allclose(equal.decision_function(np.ones((1, 2))), 0, atol=1e-9)
+
+
+def test_nbam_with_a_c_is_bam_on_the_features(X):
+    """The objective 1/2 |w|^2 + C sum max(0, 1 - w.z)^2 over all pairs has no gradient at its minimiser."""
+    y = X[:, 0] * X[:, 3] + X[:, 2] > 0
+    for variant, n_before in (("adaptive", 3), ("paper", 2)):
+        pipeline = NBAM(15, C=0.02, variant=variant, tol=1e-10, random_state=0).fit(X, y)
+        features = X
+        for step in pipeline[:n_before] if variant == "adaptive" else pipeline[1:2]:
+            features = step.transform(features)
+        w = pipeline[-1].coef_[0]
+        Z = (features[y][:, None] - features[~y][None]).reshape(-1, features.shape[1])
+        assert_allclose(w, 2 * 0.02 * np.maximum(1 - Z @ w, 0) @ Z, atol=1e-6 * np.abs(w).max())
+        assert NBAM(variant="paper", C=2).set_params(bam__C=3)["bam"].C == 3
+    assert NBAM(variant="paper")["bam"].C == BAM().C
+    with pytest.raises(ValueError, match=r"^variant must be 'adaptive' or 'paper', got 'papers'\.$"):
+        NBAM(variant="papers")
+
+
+@pytest.mark.parametrize("name", ["NSOLAM"])
+def test_kernel_pipelines_learn_from_a_stream(name):
+    X, y = make_circles(1200, noise=0.15, factor=0.5, random_state=0)
+    stream = ALGORITHMS[name](n_components=30, random_state=0)
+    stream.partial_fit(X[:300], y[:300])
+    landmarks = stream["nystroem"].components_.copy()
+    parts = [np.arange(300, 1000)], np.array_split(np.arange(300, 1000), 7)
+    ends = []
+    for split in parts:
+        fitted = pickle.loads(pickle.dumps(stream))
+        for part in split:
+            fitted.partial_fit(X[part], y[part])
+        ends.append(fitted[-1].coef_)
+        np.testing.assert_array_equal(fitted["nystroem"].components_, landmarks)
+        assert fitted.score(X[1000:], y[1000:]) > 0.95
+    assert_allclose(*ends, rtol=1e-9)
+    assert not hasattr(NBAM(C=1), "partial_fit")
 
 
 @pytest.mark.dask
