@@ -378,7 +378,7 @@ def test_nbam_with_a_c_is_bam_on_the_features(X):
         NBAM(variant="papers")
 
 
-@pytest.mark.parametrize("name", ["NSOLAM"])
+@pytest.mark.parametrize("name", PIPELINES[:3])
 def test_kernel_pipelines_learn_from_a_stream(name):
     X, y = make_circles(1200, noise=0.15, factor=0.5, random_state=0)
     stream = ALGORITHMS[name](n_components=30, random_state=0)

@@ -198,7 +198,7 @@ class CBR(OnlineClassifier):
         positive = sample.positive[order]
         if self.buffer == "fifo":
             return order, fifo_slots(state.buffers, positive)
-        return order, reservoir_slots(state.buffers, positive, rng)
+        return order, reservoir_slots(state.buffers, positive, rng.random_sample(len(order)))
 
     def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)

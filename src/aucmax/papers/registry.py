@@ -203,13 +203,13 @@ ALGORITHMS = {
         _square("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, paper="SHT", states=("ThresholdState",)),
         Method("StoIHT", ".hard_thresholding:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),
         Method("HSGHT", ".hard_thresholding:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
-        _hinge("ASAM", ".psam:ASAM", _ASAM, paper="ASAM", states=("PairState",)),
-        _hinge("PSAM", ".psam:PSAM", _ASAM, paper="PSAM"),
+        _hinge("ASAM", ".psam:ASAM", _ASAM, paper="ASAM", online=True, states=("PairState",)),
+        _hinge("PSAM", ".psam:PSAM", _ASAM, paper="PSAM", online=True),
         _square(
             "NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), paper="PSAM", online=True, steps=_SCALE
         ),
-        _hinge("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), paper="ASAM", steps=_SCALE),
-        _hinge("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), paper="PSAM", steps=_SCALE),
+        _hinge("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), paper="ASAM", online=True, steps=_SCALE),
+        _hinge("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), paper="PSAM", online=True, steps=_SCALE),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
         Method("NBAM", ".kernel_pipelines:NBAM", family="pairwise squared hinge", paper="ASAM", steps=_SCALE),
         _univariate("UniSqu", ".univariate:UniSqu", _UNI, states=("UnivariateState",)),

@@ -3,8 +3,7 @@
     python -m aucmax_studies nystroem [--splits 3] [--only costs|ranks] [--write docs/measured/nystroem.md]
 
 The time of `transform` is compared with that of its two matrix products alone, each made by one call of BLAS: the rows
-times the landmarks, and the kernel times the normalisation. `aucmax reproduce psam-table-3` measures how well the
-features rank.
+times the landmarks, and the kernel times the normalisation.
 
 The test AUC of each pipeline, with 400 landmarks, is compared with the exact minimiser of its loss on the same
 features: the squared hinge for NPSAM, NASAM and NBAM, the square loss for NSOLAM. Its penalty is cross-validated. It is
