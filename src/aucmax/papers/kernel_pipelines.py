@@ -125,29 +125,21 @@ def NBAM(
     """Return a pipeline of Gaussian kernel features and the exact minimiser of the pairwise squared hinge loss."""
     if variant not in (ADAPTIVE, PAPER):
         raise ValueError(f"variant must be 'adaptive' or 'paper', got {variant!r}.")
-    cross_validated = C is None and variant == ADAPTIVE
-    make = partial(AUCClassifier, "squared_hinge") if cross_validated else BAM
     if C is not None:
         parameters["C"] = C
-    return _kernel_pipeline("bam", make, variant, n_components, gamma, random_state, parameters)
+    make = partial(AUCClassifier, "squared_hinge") if C is None and variant == ADAPTIVE else BAM
+    return _kernel_pipeline("bam", make, n_components, gamma, random_state, parameters, variant)
 
 
 def _stochastic_pipeline(
     make: Any, n_components: int, gamma: float | None, random_state: Any, parameters: dict[str, Any]
 ) -> StreamPipeline:
-    name, variant = make.__name__.lower(), parameters.get("variant", ADAPTIVE)
-    parameters = {"random_state": random_state} | parameters
-    return _kernel_pipeline(name, make, variant, n_components, gamma, random_state, parameters)
+    own, variant = {"random_state": random_state} | parameters, parameters.get("variant", ADAPTIVE)
+    return _kernel_pipeline(make.__name__.lower(), make, n_components, gamma, random_state, own, variant)
 
 
 def _kernel_pipeline(
-    name: str,
-    make: Any,
-    variant: str,
-    n_components: int,
-    gamma: float | None,
-    random_state: Any,
-    parameters: dict[str, Any],
+    name: str, make: Any, n_components: int, gamma: float | None, random_state: Any, parameters: Any, variant: str
 ) -> StreamPipeline:
     published = variant == PAPER
     return StreamPipeline(
