@@ -213,7 +213,8 @@ def test_export_onnx_metadata(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "model.onnx"
     export_onnx(fitted(make("NSOLAM")), path)
-    assert properties(path) == {"aucmax": aucmax.__version__, "algorithm": "StandardScaler + KMeansNystroem + SOLAM"}
+    steps = "StandardScaler + KMeansNystroem + StandardScaler + SOLAM"
+    assert properties(path) == {"aucmax": aucmax.__version__, "algorithm": steps}
     frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(12)])
     export_onnx(AUCClassifier(alpha=0.1).fit(frame, Y), path)
     assert json.loads(properties(path)["feature_names"]) == list(frame.columns)
