@@ -17,7 +17,7 @@ from .rows.memory import MemorySpace
 from .rows.protocol import ScoreSpace, Targets
 from .rows.summaries.delong import estimate_aucs
 from .rows.summaries.ranking import areas
-from .rows.validate import check_class_weights, check_weights, find_classes
+from .rows.validate import check_class_weights, check_weights, find_classes, refuse_masked
 
 
 class AUCInterval(NamedTuple):
@@ -346,6 +346,7 @@ def _count_support(coef: Any, support: ArrayLike, threshold: float) -> tuple[int
 
 def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray:
     """Return finite float64 scores of at most `max_ndim` dimensions, without a copy if possible."""
+    refuse_masked(**{name: scores})
     with np.errstate(invalid="ignore"):  # its sum may be inf - inf where scores reach 1e308
         array: np.ndarray = check_array(scores, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
     if array.ndim > max_ndim:
@@ -356,6 +357,7 @@ def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray
 
 def _check_labels(y: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the two classes, sorted, and the mask of the rows of the second."""
+    refuse_masked(y=y)
     labels: np.ndarray = column_or_1d(y, warn=True)
     check_consistent_length(labels, scores)
     classes = find_classes(labels)

@@ -36,7 +36,8 @@ DATE_FORMS = (
 DIGITS_FORM = "%Y%m%d"  # of a date only where the user says so
 TIME_FORM = "23:59"  # of times of day without a date, which are numbers of hours
 MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-TIME = r"\d{1,2}:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
+MINUTES = r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?"
+TIME = rf"(?:(?:[01]?\d|2[0-3]){MINUTES}(?: ?[Pp][Mm])?|(?:0?\d|1[0-2]){MINUTES} ?[Aa][Mm]|24:00(?::00)?)"
 DATE = (
     rf"^(?P<day>(?:\d|(?i:{MONTHS}))[\w ,./-]*?\d)"
     rf"(?:(?:T|,? +)(?P<time>{TIME}) ?(?:Z|UTC|[-+]\d{{2}}:?\d{{2}})?)?$"
