@@ -25,9 +25,6 @@ One step on a row x of the class y = +-1
    make Sigma small before much was learnt.
 3. Row x goes into the buffer of its class: in place of the oldest, or by reservoir sampling as in `oam`.
 
-With variant="paper" C is 1 unless it is given, rows of a FIFO buffer are met from the oldest to the newest instead of
-slot by slot, and the result is mu itself.
-
 It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length: only its direction ranks, and
 mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale that lasts. That the columns
 are standardised matters here, since the start says that all weights are of one size.

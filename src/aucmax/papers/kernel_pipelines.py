@@ -79,40 +79,34 @@ variant : {"adaptive", "paper"}, default="adaptive"
     "paper" takes columns and features as they are."""
 
 
-def _document(of: str, random: str = "", more: str = "", stream: str = "") -> Callable[[Any], Any]:
-    def decorate(function: Any) -> Any:
-        name = function.__name__
-        values = {"name": name, "step": name[1:].lower(), "of": of, "random": random, "more": more, "stream": stream}
-        return add_sections(SECTIONS, **values)(function)
+def _pipeline_of(classifier: Any, random: str) -> Callable[..., StreamPipeline]:
+    def make(
+        n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
+    ) -> StreamPipeline:
+        own, variant = {"random_state": random_state} | parameters, parameters.get("variant", ADAPTIVE)
+        return _kernel_pipeline(name.lower(), classifier, n_components, gamma, random_state, own, variant)
 
-    return decorate
-
-
-@_document(":class:`aucmax.SOLAM`", " and the order of the rows", stream=STREAM)
-def NSOLAM(
-    n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
-) -> StreamPipeline:
-    """Return a pipeline of Gaussian kernel features and `SOLAM`."""
-    return _stochastic_pipeline(SOLAM, n_components, gamma, random_state, parameters)
+    name = classifier.__name__
+    make.__name__ = make.__qualname__ = f"N{name}"
+    make.__doc__ = f"Return a pipeline of Gaussian kernel features and `{name}`."
+    values = {"name": f"N{name}", "step": name.lower(), "random": random, "more": "", "stream": STREAM}
+    return add_sections(SECTIONS, of=f":class:`aucmax.{name}`", **values)(make)
 
 
-@_document(":class:`aucmax.ASAM`", " and the pairs", stream=STREAM)
-def NASAM(
-    n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
-) -> StreamPipeline:
-    """Return a pipeline of Gaussian kernel features and `ASAM`."""
-    return _stochastic_pipeline(ASAM, n_components, gamma, random_state, parameters)
+NSOLAM = _pipeline_of(SOLAM, " and the order of the rows")
+NASAM = _pipeline_of(ASAM, " and the pairs")
+NPSAM = _pipeline_of(PSAM, " and the pairs")
 
 
-@_document(":class:`aucmax.PSAM`", " and the pairs", stream=STREAM)
-def NPSAM(
-    n_components: int = 400, *, gamma: float | None = None, random_state: Any = None, **parameters: Any
-) -> StreamPipeline:
-    """Return a pipeline of Gaussian kernel features and `PSAM`."""
-    return _stochastic_pipeline(PSAM, n_components, gamma, random_state, parameters)
-
-
-@_document(':class:`aucmax.AUCClassifier`; with C or variant="paper" of :class:`aucmax.BAM`', more=BATCH)
+@add_sections(
+    SECTIONS,
+    name="NBAM",
+    step="bam",
+    random="",
+    more=BATCH,
+    of=':class:`aucmax.AUCClassifier`; with C or variant="paper" of :class:`aucmax.BAM`',
+    stream="",
+)
 def NBAM(
     n_components: int = 400,
     *,
@@ -129,13 +123,6 @@ def NBAM(
         parameters["C"] = C
     make = partial(AUCClassifier, "squared_hinge") if C is None and variant == ADAPTIVE else BAM
     return _kernel_pipeline("bam", make, n_components, gamma, random_state, parameters, variant)
-
-
-def _stochastic_pipeline(
-    make: Any, n_components: int, gamma: float | None, random_state: Any, parameters: dict[str, Any]
-) -> StreamPipeline:
-    own, variant = {"random_state": random_state} | parameters, parameters.get("variant", ADAPTIVE)
-    return _kernel_pipeline(make.__name__.lower(), make, n_components, gamma, random_state, own, variant)
 
 
 def _kernel_pipeline(

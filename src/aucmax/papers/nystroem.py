@@ -191,32 +191,23 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         beside, device = X, device_kernels(X)
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
-        self.check_width(*X.shape)
+        what, advice = (
+            f"KMeansNystroem with {n_components:,} landmarks on",
+            "take fewer landmarks, or leave out columns",
+        )
+        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, advice)
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(to_host(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = self._find_landmarks(X, n_components, check_random_state(self.random_state))
         if device is None:
-            self.normalization_ = normalize(self.components_, self.gamma_)
+            with one_blas_thread():
+                K = GaussianKernel(self.components_, self.gamma_, np.dtype(np.float64))(self.components_)
+                e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
         else:
-            kernel = self._device_kernel(beside, np.float64)
-            e, V = device.eigenvectors(kernel, self.components_, beside)
-            self.normalization_ = scale_eigenvectors(e, V, self.components_.dtype)
+            e, V = device.eigenvectors(self._device_kernel(beside, np.float64), self.components_, beside)
+        self.normalization_ = scale_eigenvectors(e, V, self.components_.dtype)
         return self
-
-    def check_width(self, n_rows: int, n_features: int) -> None:
-        """Raise a MemoryError if the landmarks of rows of these sizes would not fit into memory.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows.
-        n_features : int
-            Number of columns.
-        """
-        n_landmarks = min(self.n_components, n_rows)
-        what, advice = f"KMeansNystroem with {n_landmarks:,} landmarks on", "take fewer landmarks, or leave out columns"
-        check_columns(n_features, LANDMARK_COPIES * n_landmarks, what, advice)
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows.
@@ -431,16 +422,8 @@ class GaussianKernel:
         return rows * self.unit
 
 
-def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
-    with one_blas_thread():
-        K = GaussianKernel(landmarks, gamma, np.dtype(np.float64))(landmarks)
-        e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
-    return scale_eigenvectors(e, V, landmarks.dtype)
-
-
 def scale_eigenvectors(e: np.ndarray, V: Any, dtype: Any) -> np.ndarray:
-    """Return V diag(e)^-1/2 as an array in memory; V may be on a device."""
+    """Return V diag(e)^-1/2 in memory, largest eigenvalues first, without small ones; V may be on a device."""
     xp = namespace(V)
     least = len(e) * max(np.finfo(dtype).eps, LEAST)
     kept = np.flatnonzero(e > least)[::-1]

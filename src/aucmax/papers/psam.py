@@ -28,11 +28,9 @@ passes. Rows with weights are drawn in proportion to them, and n is their total.
 
 What is not as in the papers, unless variant="paper"
 ---------------------------------------------------
-Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; the rule that goes with such
-steps, Bottou's, is eta0 = alpha^(-1/4) for a loss with slopes up to 1. It is meant for |z| of about 1: on standardised
-columns its first steps move a score by hundreds, and what one pass learns ranks mostly worse: with the default
-alpha by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves
-its own score past its target, as none does in PSAM. As eta falls, this limit no longer matters.
+Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; Bottou's rule for such steps,
+eta0 = alpha^(-1/4), is for |z| of about 1: on standardised columns its first steps move a score by hundreds, and one
+pass ranks worse by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, as in PSAM.
 
 In a stream (`partial_fit`) each row makes a step with a row drawn uniformly from a reservoir: up to 100 rows of the
 other class, a uniform sample of those before it. It then goes into the reservoir of its own class. Without eta0 the
