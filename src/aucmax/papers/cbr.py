@@ -95,7 +95,7 @@ class CBR(OnlineClassifier):
     ----------
     covariance : {"full", "diagonal"}, default="full"
         Whether the covariance of the weights is kept, in O(n_features^2) memory and time a pair that changes it, or
-        its diagonal, in O(nonzeros) a pair.
+        its diagonal, in O(nonzeros) a pair (CBRdiag).
 
     buffer : {"fifo", "reservoir"}, default="fifo"
         Whether the last rows of each class are kept, or a uniform sample of those so far.
@@ -131,8 +131,6 @@ class CBR(OnlineClassifier):
     - the rows of a buffer are met slot by slot, and not from the oldest to the newest: it is simpler.
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
       that lasts. This changes no ranking.
-
-    CBRdiag is `covariance="diagonal"`.
 
     Examples
     --------

@@ -17,9 +17,7 @@ Pipelines of four steps:
 
 With variant="paper" steps 1 and 3 are "passthrough": the papers take columns and features as they are.
 
-Standardised features, without the 10 v / n, are good with many rows: few rows say nothing about most features.
-Unscaled features are good with few rows: with many, most features are learned too slowly. The ridge is good with both
-(docs/measured/nystroem.md).
+Standardised features rank worse on few rows, unscaled ones on many (docs/measured/nystroem.md).
 
 The features are held in memory: n_samples x n_components numbers, half the bytes if X is float32.
 """
@@ -77,6 +75,7 @@ C : float, default=None
     of BAM with variant="paper": the paper tunes it.
 variant : {"adaptive", "paper"}, default="adaptive"
     "paper" takes columns and features as they are."""
+EXACT = ':class:`aucmax.AUCClassifier`; with C or variant="paper" of :class:`aucmax.BAM`'
 
 
 def _pipeline_of(classifier: Any, random: str) -> Callable[..., StreamPipeline]:
@@ -98,15 +97,7 @@ NASAM = _pipeline_of(ASAM, " and the pairs")
 NPSAM = _pipeline_of(PSAM, " and the pairs")
 
 
-@add_sections(
-    SECTIONS,
-    name="NBAM",
-    step="bam",
-    random="",
-    more=BATCH,
-    of=':class:`aucmax.AUCClassifier`; with C or variant="paper" of :class:`aucmax.BAM`',
-    stream="",
-)
+@add_sections(SECTIONS, name="NBAM", step="bam", random="", more=BATCH, stream="", of=EXACT)
 def NBAM(
     n_components: int = 400,
     *,

@@ -15,8 +15,6 @@ the features are the principal components of the kernel. They are nearly uncorre
 each column.
 
 Features whose eigenvalue is within rounding of 0 are left out: their rounding errors are multiplied by e^-1/2.
-
-`KMeansNystroem` comes first, the kernel at the foot; `rows/device/kernels.py` has it on a device.
 """
 
 from __future__ import annotations
@@ -280,7 +278,12 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         if y is not None:
-            X = remote_rows(X, y, sample_weight, groups) or self._sliced(X, y, sample_weight, groups, memory)
+            rows = remote_rows(X, y, sample_weight, groups)
+            if rows is None:
+                X, y = check_rows(X, y)
+                weights, groups = check_weights(sample_weight, X), check_groups(groups, X)
+                rows = SlicedRows(MemoryRows(X, y, find_classes(y), weights, groups), memory)
+            X = rows
         if X.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
@@ -296,11 +299,6 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _device_features(self, beside: Any, dtype: Any) -> Any:
         """Return the features of blocks on the device of an array."""
         return device_kernels(beside).DeviceFeatures(self._device_kernel(beside, dtype), self.normalization_)
-
-    def _sliced(self, X: Any, y: Any, sample_weight: Any, groups: Any, memory: float) -> SlicedRows:
-        X, y = check_rows(X, y)
-        rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
-        return SlicedRows(rows, memory)
 
     def _find_landmarks(self, X: Any, n_components: int, rng: np.random.RandomState) -> np.ndarray:
         """Return the k-means centres of a sample of the rows, or all rows if there are only `n_components`."""

@@ -33,8 +33,7 @@ eta0 = alpha^(-1/4), is for |z| of about 1: on standardised columns its first st
 pass ranks worse by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, as in PSAM.
 
 In a stream (`partial_fit`) each row makes a step with a row drawn uniformly from a reservoir: up to 100 rows of the
-other class, a uniform sample of those before it. It then goes into the reservoir of its own class. Without eta0 the
-mean of |z|^2 is over the pairs so far.
+other class so far. It then goes into the reservoir of its own class. The mean of |z|^2 is over the pairs so far.
 
 With variant="paper", ASAM's step 2 is w -= eta l'(w.z) z, columns are as they are, and without eta0 it is Bottou's.
 
@@ -141,11 +140,6 @@ class PairSamplingClassifier(StochasticClassifier):
 
     random_state : int, RandomState instance or None, default=None
         The source of the random pairs.
-
-    Attributes
-    ----------
-    state_ : PairState
-        The state of the algorithm, with the rows that a stream keeps; `partial_fit` and `warm_start` continue from it.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
@@ -201,8 +195,7 @@ class PairSamplingClassifier(StochasticClassifier):
         every = float(self.regularize_every), float(self.average_every)
         known = isinstance(sample, PairSample)
         curvature = self.alpha**0.25 if self._is_paper else (sample.mean_norm or 1.0) if known else 0.0
-        if self.eta0 is not None:
-            curvature = 1 / self.eta0
+        curvature = curvature if self.eta0 is None else 1 / self.eta0
         if not known:
             state.buffers.reserve(sample.rows)
         epoch = pair_epoch if known else stream_epoch
