@@ -16,10 +16,11 @@ from aucmax import BAM, SOLAM, AUCClassifier, ClassMoments, TableClassifier, ope
 from aucmax.cli.fit import can_read_blocks
 from aucmax.losses import LOSSES
 from aucmax.papers import ALGORITHMS
+from aucmax.papers.engine.epochs import OnlineClassifier
 from aucmax.rows.blocks import passes
 
 N_FEATURES = 5
-ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]
+ONLINE = [name for name, method in ALGORITHMS.items() if isinstance(method(), OnlineClassifier) and method.online]
 OF_BLOCKS = [name for name, make in ALGORITHMS.items() if name not in ONLINE and can_read_blocks(make())]
 ALPHAS = {"alphas": [1.0, 0.1, 0.01], "cv": 2}
 
