@@ -177,6 +177,12 @@ def test_the_page_shows_the_same_and_escapes_levels(run, folder, tmp_path):
     assert "stable</strong>" in plain.read_text(encoding="utf-8")
 
 
+def test_a_file_without_rows_is_refused(refused, folder, tmp_path):
+    MOVED[0][:0].assign(y=[], day=[]).to_csv(tmp_path / "none.csv", index=False)
+    line = f"{tmp_path / 'none.csv'} has no rows."
+    assert refused("monitor", folder / "model", tmp_path / "none.csv") == line
+
+
 def test_wide_tables_are_cut_on_the_terminal(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "SHOWN", 1)
     out = run("monitor", folder / "model", folder / "same.csv")[1]

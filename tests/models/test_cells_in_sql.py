@@ -1,6 +1,7 @@
 """Cells of text in SQL and in Python: the values of the reading, and no value where it finds none."""
 
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from test_sql import RUN, score_of
 
 from aucmax.models.formula import Formula, Slope
 from aucmax.models.python_source import to_python
-from aucmax.models.sql import to_sql
+from aucmax.models.sql import LARGE, to_sql
 from aucmax.tables.reading import Reading
 from aucmax.tables.reading.cells import find_missing, trim
 from aucmax.tables.reading.dates import DATE_FORMS, DIGITS_FORM
@@ -119,6 +120,25 @@ def test_text_is_a_number_of_a_form_where_the_reading_says_so(form, dialect):
     texts = [text for text in texts if len(text) <= 60] if dialect not in PYTHON else texts
     column = Column("c", "number", "", 0, form, parts=[Part("c")])
     compare(column, texts, dialect)
+
+
+@pytest.mark.parametrize("dialect", RUN)
+@pytest.mark.parametrize("form", ["1234.5", "1,234.5"])
+def test_number_of_a_native_column_is_read_to_the_ends_of_double_precision(form, dialect):
+    ends = [sys.float_info.max, 1.79e308, 1.7e308, 1.2345e308, 1e308, 9e307, 1.5e-308, 1e-310, 1.5e-323, 5e-324]
+    numbers = [*ends, *(-end for end in ends), np.inf, -np.inf]
+    column = Column("c", "number", "", 0, form, parts=[Part("c")])
+    formula = Formula("", np.array([0, 1]), Reading([column], [], 0), 0.0, [Slope("c", 0, 1.0, GAP)])
+    found = RUN[dialect](pd.DataFrame({"c": numbers}), to_sql(formula, dialect, table="loans", keep=["row"]))
+    assert found == [*numbers[:-2], None, None]
+
+
+@pytest.mark.parametrize(
+    "mantissa", ["1", "1.", "1.7", "1.79", "1.79769313486231", "1.8", "1.798", "1.7976931348623159", "2"]
+)
+def test_pattern_of_large_numbers_ends_with_the_largest_double(mantissa):
+    text = f"{mantissa}e308"
+    assert (re.fullmatch(LARGE, text) is not None) == np.isfinite(float(text))
 
 
 def cut(rng, texts):

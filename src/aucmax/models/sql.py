@@ -18,6 +18,7 @@ import functools
 import itertools
 import math
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,11 @@ from .formula import Cases, Formula, Slope, make_formula, numeric_levels, owners
 WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
 # So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
 LONGEST, EXPONENT = 60, "0*(1?[0-9]?[0-9]|2[0-3][0-9])"
-LARGE = "[-+]?[0-9]([.][0-9]*)?[eE][-+]?(2[4-9][0-9]|30[0-7])"  # as databases write it
+# As databases write doubles: from 1e240 to the largest double, and from the smallest to 1e-240.
+LARGE = (
+    "[-+]?([0-9]([.][0-9]*)?[eE][-+]?(2[4-9][0-9]|30[0-7])|[1-9]([.][0-9]*)?[eE]-(30[89]|31[0-9]|32[0-3])|"
+    "[3-9]([.][0-9]*)?[eE]-324|1([.]([0-6][0-9]*|7([0-8][0-9]*)?|79([0-6][0-9]*)?|79769313486231(57)?)?)?[eE][+]?308)"
+)
 DAYS_TO_1970 = 719_468  # from 1 March of the year 0
 BEFORE_MONTH = (306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275)  # days since 1 March
 ISO = "%Y-%m-%d"
@@ -292,7 +297,7 @@ def value_of(dialect: Dialect, layers: Layers, x: str, t: str, column: Column, p
         native = native_number(dialect, x, s)
         value = f"CASE WHEN {t} IS NULL THEN NULL WHEN {of_text} THEN {value} ELSE {native} END"
         n = layers.add(2, f"n{k}", value)
-        value = f"CASE WHEN ABS({n}) < 1e308 THEN {n} END"
+        value = f"CASE WHEN ABS({n}) <= {sys.float_info.max!r} THEN {n} END"
     return layers.add(3, f"v{j}", value)
 
 

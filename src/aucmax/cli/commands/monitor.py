@@ -71,6 +71,8 @@ def monitor(
             masks += [] if block.y is None else [classes.mask(np.asarray(block.y), source.name)]
             times += [] if time is None else block.kept[list(source.kept).index(time)]
             update("scoring", block)
+        if not watch.scores:
+            raise ValueError(f"{source.name} has no rows.")
         if time is not None and not masks:
             console.note(f"{source.name}: --time is for the AUC by month, and there are no labels")
         dates = read_times(source.name, time, times) if time is not None and masks else None
