@@ -11,7 +11,7 @@ from ..tables.classifier import TableClassifier
 from ..tables.curves import Reason, list_reasons, term_name
 from ..tables.reading import Reading
 from ..tables.reading.table import Levels
-from .formula import find_steps
+from .formula import find_steps, owners_of
 
 
 class Contributions(NamedTuple):
@@ -85,17 +85,15 @@ def column_reasons(model: Any, levels: Levels, n_reasons: int) -> list[list[Reas
     encoder, classifier = find_steps(model)
     reading, values = encoder.reading_, np.asarray(levels)
     found = _by_column(reading, reading.features(values), classifier.coef_[0], 0.0)
-    owners = [column.name for column in reading.columns for _ in column.parts]
-    terms = [(name, [j for j, owner in enumerate(owners) if owner == name]) for name in found.names]
+    terms = [(name, [j for j, owner in enumerate(owners_of(reading)) if owner.name == name]) for name in found.names]
     return list_reasons(reading, terms, values, classifier.calibration_[0] * found.values, n_reasons)
 
 
 def _by_column(reading: Reading, features: Any, weights: np.ndarray, intercept: float) -> Contributions:
     """Return what each column of a table adds, compared with the mean of the training rows."""
-    owners = [column for column in reading.columns for _ in column.parts]
     values: dict[str, np.ndarray] = {column.name: np.zeros(features.shape[0]) for column in reading.used}
     first, base = 0, intercept
-    for part, column in zip(reading.feature_parts, owners, strict=True):
+    for part, column in zip(reading.feature_parts, owners_of(reading), strict=True):
         share = column.n_missing / max(reading.n_rows, 1) if part.gaps else 0.0
         means = part.neutral if part.levels is None else part.neutral[: part.n_levels] * (1 - share)
         block = slice(first, first + len(part.names))

@@ -25,7 +25,7 @@ from ..tables.encoder import TableEncoder
 from ..tables.reading import Reading
 from ..tables.reading.cells import read_numbers
 from ..tables.reading.features import FeaturePart
-from ..tables.reading.kinds import Column
+from ..tables.reading.kinds import Column, Part
 from ..tables.reading.table import numbers_as_table
 from ..tables.terms import Term, edges_of
 
@@ -58,35 +58,29 @@ class Formula(NamedTuple):
     notes: Sequence[str] = ()  # further lines of the header
 
     @property
+    def parts(self) -> list[tuple[int, int, Column, Part]]:
+        """The columns of codes that summands need, each with its place, and the number of its column in the table."""
+        used = {j for each in self.summands for j in (each.places if isinstance(each, Cases) else (each.place,))}
+        pairs = [(k, column, part) for k, column in enumerate(self.reading.columns) for part in column.parts]
+        return [(j, *pairs[j]) for j in sorted(used)]
+
+    @property
     def header(self) -> list[str]:
         """What a reader must know, each on one line whatever the names are."""
         negative, positive = (repr(getattr(label, "item", lambda label=label: label)()) for label in self.classes)
-        used = {place for each in self.summands for place in places_of(each)}
-        owners = list(owners_of(self.reading))
-        columns = dict.fromkeys(owners[place].name for place in sorted(used))
-        about = {column.name: column for column in self.reading.columns}
         lines = [
             f"{self.title}, aucmax {__version__}, written on {date.today()}",
             f"classes {negative} and {positive}: the score is high for the last",
             *self.notes,
         ]
-        lines += [f"column {name!r}: {describe(about[name])}" for name in columns]
+        columns = {column.name: column for _, _, column, _ in self.parts}
+        lines += [f"column {name!r}: {', '.join(filter(None, (c.kind, c.reason)))}" for name, c in columns.items()]
         return [one_line(line) for line in lines]
-
-
-def places_of(summand: Cases | Slope) -> tuple[int, ...]:
-    """Return the columns of codes that a summand needs."""
-    return summand.places if isinstance(summand, Cases) else (summand.place,)
 
 
 def owners_of(reading: Reading) -> Iterator[Column]:
     """Yield the column of the table for each column of the codes."""
     return (column for column in reading.columns for _ in column.parts)
-
-
-def describe(column: Column) -> str:
-    """Return how a column is read."""
-    return f"{column.kind}, {column.reason}" if column.reason else column.kind
 
 
 def card_formula(

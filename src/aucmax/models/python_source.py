@@ -13,7 +13,7 @@ from ..tables.reading.cells import BLANK, BOOLEANS, MINUS, MISSING, number_form
 from ..tables.reading.dates import DATE_FORMS, TIME_FORM
 from ..tables.reading.kinds import LABELS, Column, Part
 from . import cell_reader
-from .formula import Cases, Formula, Slope, make_formula, numeric_levels, owners_of, places_of
+from .formula import Cases, Formula, Slope, make_formula, numeric_levels
 
 SHARED = {"BLANK": BLANK, "BOOLEANS": BOOLEANS, "MINUS": MINUS, "MISSING": MISSING}
 
@@ -68,17 +68,12 @@ def to_python(formula: Formula) -> str:
 
 def _read(formula: Formula) -> list[str]:
     """Return the lines that read the cells."""
-    reading, places = formula.reading, {place for each in formula.summands for place in places_of(each)}
-    numbers = {column.name: k for k, column in enumerate(reading.columns)}
     lines, seen = [], set[str]()
-    for j, (part, column) in enumerate(zip(reading.parts, owners_of(reading), strict=True)):
-        if j not in places:
-            continue
-        cell = f"cell{numbers[column.name]}"
-        if column.name not in seen:
-            lines.append(f"{cell} = {_call(column, part, tuple(reading.na_values))}")
-            seen.add(column.name)
-        value = cell
+    for j, k, column, part in formula.parts:
+        value = cell = f"cell{k}"
+        if cell not in seen:
+            lines.append(f"{cell} = {_call(column, part, tuple(formula.reading.na_values))}")
+            seen.add(cell)
         if part.of_date:
             value = f"date_part({cell}, {part.of_date!r})"
         elif column.kind == "date":
@@ -105,17 +100,11 @@ def _add(summand: Cases | Slope, reading: Reading) -> list[str]:
     """Return the lines that add a summand."""
     lines = ["# " + one_line(summand.name)]
     if isinstance(summand, Slope):
-        value = f"v{summand.place}"
-        absent = repr(summand.absent)
+        value, weight, name = f"v{summand.place}", repr(summand.weight), reading.part_names[summand.place]
         if summand.absent is None:
-            name = reading.part_names[summand.place]
-            return [
-                *lines,
-                f"if {value} is None:",
-                f"    raise unreadable({name!r}, None, 'a number')",
-                f"total += {summand.weight!r} * {value}",
-            ]
-        return [*lines, f"total += {absent} if {value} is None else {summand.weight!r} * {value}"]
+            lines += [f"if {value} is None:", f"    raise unreadable({name!r}, None, 'a number')"]
+            return [*lines, f"total += {weight} * {value}"]
+        return [*lines, f"total += {summand.absent!r} if {value} is None else {weight} * {value}"]
     for values, amount in summand.cases:  # of which one holds; a chain of elif would be too deep for the parser
         sides = zip(values, summand.places, strict=True)
         conditions = [condition(each, f"v{j}", reading.parts[j]) for each, j in sides]
@@ -124,16 +113,7 @@ def _add(summand: Cases | Slope, reading: Reading) -> list[str]:
 
 
 def condition(values: Values, v: str, part: Part) -> str:
-    """Return the condition that the variable `v` has one of these values.
-
-    Examples
-    --------
-    >>> from aucmax.models.python_source import condition
-    >>> from aucmax.tables.curves import Values
-    >>> from aucmax.tables.reading.kinds import Part
-    >>> condition(Values(1.5, 3.0), "v0", Part("size"))
-    'v0 is not None and 1.5 < v0 <= 3.0'
-    """
+    """Return the condition that the variable `v` has one of these values."""
     name = LABELS[part.of_date].index if part.of_date else str
     found, present = [], f"{v} is not None"
     if values.low == values.low:

@@ -30,7 +30,7 @@ from ..tables.reading.dates import DIGITS_FORM, TIME_FORM
 from ..tables.reading.kinds import LABELS, Column, Part
 from ..tables.reading.summary import SECONDS
 from .cell_reader import MONTHS, number_pattern
-from .formula import Cases, Formula, Slope, make_formula, numeric_levels, owners_of, places_of
+from .formula import Cases, Formula, Slope, make_formula, numeric_levels
 
 WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
 # So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
@@ -52,9 +52,7 @@ class Dialect(NamedTuple):
 
     name: str
     mark: str  # around identifiers
-    escapes: (
-        str  # in strings: "" if a quote is doubled and nothing else is special, or how control characters are written
-    )
+    escapes: str  # how strings write control characters
     text: str  # with trim: a cell as text, without the blanks {blanks} around it
     trim: str
     number: str  # a text as a number
@@ -150,18 +148,7 @@ def identifier(dialect: Dialect, name: str) -> str:
 
 
 def literal(dialect: Dialect, text: str) -> str:
-    r"""Return a text as a string of SQL, in which no character ends it or hides anything.
-
-    Examples
-    --------
-    >>> from aucmax.models.sql import DIALECTS, literal
-    >>> for name in ("sqlite", "postgres", "bigquery", "mysql"):
-    ...     print(literal(DIALECTS[name], "it's\n"), literal(DIALECTS[name], "\\'"))
-    ('it''s' || CHAR(10)) '\'''
-    E'it''s\u000a' E'\\'''
-    'it\'s\u000a' '\\\''
-    _utf8mb4 X'697427730a' _utf8mb4 X'5c27'
-    """
+    """Return a text as a string of SQL, in which no character ends it or hides anything."""
     odd = not text.isprintable()
     if "\0" in text and dialect.name == "postgres":
         raise ValueError(f"{text!r} has a NUL character, which texts of PostgreSQL cannot have.")
@@ -226,7 +213,8 @@ def text_of(dialect: Dialect, x: str, column: Column, na_values: Sequence[str]) 
     text = dialect.trim.format(dialect.text.format(x), blanks=literal(dialect, WHITESPACE))
     named = f" OR {text} IN {listed(dialect, na_values)}" if na_values else ""
     missing = f"LOWER({text}) IN {listed(dialect, MISSING)}{named}"
-    numbers = [float(word) for word in na_values if _is_number(word)]
+    is_number = re.compile(number_pattern("", "", ".")).fullmatch
+    numbers = [float(word) for word in na_values if is_number(word)]
     if numbers and column.kind == "number" and not column.form.endswith("%"):
         value = native_number(dialect, x, text)
         missing += f" OR NOT ({dialect.is_text.format(x)}) AND {value} IN ({', '.join(map(repr, numbers))})"
@@ -239,10 +227,6 @@ def text_of(dialect: Dialect, x: str, column: Column, na_values: Sequence[str]) 
         f"CASE WHEN {missing} THEN NULL WHEN {dialect.is_text.format(x)} OR {text} IN {listed(dialect, levels)} "
         f"THEN {text} ELSE CASE {native_number(dialect, x, text)} {whens} ELSE {text} END END"
     )
-
-
-def _is_number(word: str) -> bool:
-    return re.fullmatch(number_pattern("", "", "."), word) is not None
 
 
 def native_number(dialect: Dialect, x: str, t: str) -> str:
@@ -549,7 +533,9 @@ def to_sql(
     while any(re.fullmatch(f"{prefix}([a-z]+[0-9_]+|score)", name, re.IGNORECASE) for name in names):
         prefix += "_"
     layers = Layers(prefix)
-    total = _total(target, formula, _cells(target, formula, layers))
+    cells = _cells(target, formula, layers)
+    summands = [f"{LINE}{_summand(target, reading, each, cells)}" for each in formula.summands]
+    total = f"  {amount_of(formula.base)}{''.join(summands)}"
     no_key = ["no column tells the rows apart, and their order may change: name a key in keep="]
     header = "".join(f"-- {line}\n" for line in [*formula.header, *(no_key if source and not kept else [])])
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
@@ -558,10 +544,10 @@ def to_sql(
     if (widest := max(map(len, selected), default=0) + len(kept)) > most:
         raise ValueError(f"{dialect} selects at most {most:,} columns, and the SQL of this model has {widest:,}.")
     for n, layer in enumerate(selected):
-        cells = ",".join(f"\n    {expression}" for expression in layer)
+        columns = ",".join(f"\n    {expression}" for expression in layer)
         origin = f"{LINE}FROM {rows}" if rows else ""
         rows = f"{prefix}l{n}"
-        ctes.append(f"{rows} {target.cte} (\n  SELECT {others}{cells}{origin}\n)")
+        ctes.append(f"{rows} {target.cte} (\n  SELECT {others}{columns}{origin}\n)")
     before = f"WITH {', '.join(ctes)}\n" if ctes else ""  # a formula may be its base alone
     if not source:
         return f"{header}(\n{before}SELECT\n{total}" + (f"\nFROM {rows}\n)" if ctes else "\n)")
@@ -570,38 +556,26 @@ def to_sql(
 
 def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell]:
     """Return the cells of the columns that a formula needs, whose expressions are added to the layers."""
-    reading = formula.reading
-    numbers = {column.name: k for k, column in enumerate(reading.columns)}
-    places, cells = {j for each in formula.summands for j in places_of(each)}, {}
-    for j, (part, column) in enumerate(zip(reading.parts, owners_of(reading), strict=True)):
-        if j in places:
-            k, raw = numbers[column.name], identifier(dialect, column.name)
-            t = layers.add(0, f"t{k}", text_of(dialect, raw, column, reading.na_values))
-            x = layers.add(0, f"x{k}", raw)
-            cells[j] = Cell(t, value_of(dialect, layers, x, t, column, part, k, j))
+    cells = {}
+    for j, k, column, part in formula.parts:
+        raw = identifier(dialect, column.name)
+        t = layers.add(0, f"t{k}", text_of(dialect, raw, column, formula.reading.na_values))
+        x = layers.add(0, f"x{k}", raw)
+        cells[j] = Cell(t, value_of(dialect, layers, x, t, column, part, k, j))
     return cells
-
-
-def _total(dialect: Dialect, formula: Formula, cells: dict[int, Cell]) -> str:
-    """Return the base and the summands."""
-    added = (_summand(dialect, formula.reading, each, cells) for each in formula.summands)
-    return f"  {amount_of(formula.base)}" + "".join(f"{LINE}{each}" for each in added)
 
 
 def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: dict[int, Cell]) -> str:
     """Return a summand, NULL if a cell cannot be read."""
     comment = f"-- {one_line(summand.name)}{LINE}+ "
     if isinstance(summand, Slope):
-        cell = cells[summand.place]
-        product = f"{amount_of(summand.weight)} * {cell.value}"
+        text, value = cells[summand.place]
+        product = f"{amount_of(summand.weight)} * {value}"
         if summand.absent is None:
             return comment + product
-        return f"{comment}CASE WHEN {cell.text} IS NULL THEN {amount_of(summand.absent)} ELSE {product} END"
-    whens = []
-    for j in summand.places:
-        cell = cells[j]
-        if cell.value != cell.text:
-            whens.append(f"WHEN {cell.text} IS NOT NULL AND {cell.value} IS NULL THEN NULL")
+        return f"{comment}CASE WHEN {text} IS NULL THEN {amount_of(summand.absent)} ELSE {product} END"
+    read = [cells[j] for j in summand.places if cells[j].value != cells[j].text]
+    whens = [f"WHEN {text} IS NOT NULL AND {value} IS NULL THEN NULL" for text, value in read]
     for values, amount in summand.cases:
         sides = zip(values, summand.places, strict=True)
         conditions = [condition(dialect, each, cells[j], reading.parts[j]) for each, j in sides]
@@ -611,18 +585,7 @@ def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: 
 
 
 def condition(dialect: Dialect, values: Values, cell: Cell, part: Part) -> str:
-    """Return the condition that a cell has one of these values.
-
-    Examples
-    --------
-    >>> from aucmax.models.sql import DIALECTS, Cell, condition
-    >>> from aucmax.tables.curves import Values
-    >>> from aucmax.tables.reading.kinds import Part
-    >>> print(condition(DIALECTS["duckdb"], Values(1.5, 3.0), Cell("t0", "v0"), Part("size")))
-    v0 > 1.5 AND v0 <= 3.0
-    >>> print(condition(DIALECTS["duckdb"], Values(known=["a", "b"], missing=True), Cell("t1", "t1"), Part("plan")))
-    (t1 NOT IN ('a', 'b') OR t1 IS NULL)
-    """
+    """Return the condition that a cell has one of these values."""
     v, found = cell.value, []
     if values.low == values.low:
         borders = [(">", values.low)] * (values.low > -math.inf) + [("<=", values.high)] * (values.high < math.inf)
