@@ -9,8 +9,8 @@ from slow import slow_except
 from small_models import EVERY_MODEL, SPARSE, D, X, Y, fit, make
 
 from aucmax import CBR, OAM, AUCClassifier, load_model, save_model
+from aucmax.models.checks import schema_of
 from aucmax.models.names import NAMES, find
-from aucmax.models.schemas import schema_of
 
 # Their values need not be finite: they are told, and nothing is computed from them.
 MAY_BE_INFINITE = ("convergence_", "cv_results_", "ladder_", "cv_auc_", "cv_auc_ci_", "dual_gap_")

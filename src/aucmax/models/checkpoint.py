@@ -94,14 +94,7 @@ class Checkpoint:
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Return whether two values of a command are the same, in their types too: True is not 1, but NaN is NaN.
-
-    Examples
-    --------
-    >>> from aucmax.models.checkpoint import ABSENT, is_same
-    >>> is_same({"a": [1, float("nan")]}, {"a": [1, float("nan")]}), is_same(True, 1), is_same(None, ABSENT)
-    (True, False, False)
-    """
+    """Return whether two values of a command are the same, in their types too: True is not 1, but NaN is NaN."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -122,15 +115,7 @@ def _tell(was: Any, now: Any) -> str:
 
 
 def describe_differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words how the command of a checkpoint differs from this fit's; an empty text if it does not.
-
-    Examples
-    --------
-    >>> from aucmax.models.checkpoint import describe_differences
-    >>> was, now = {"the size of the file": 100, "alpha": 0.1}, {"the size of the file": 90, "alpha": 0.2}
-    >>> describe_differences(was, now)
-    'its rows differ, and its options differ: alpha 0.1, now 0.2'
-    """
+    """Return in words how the command of a checkpoint differs from this fit's; an empty text if it does not."""
     keys = [key for key in {**now, **was} if not is_same(was.get(key, ABSENT), now.get(key, ABSENT))]
     keys = [key for key in keys if FOLLOWING.get(key) not in keys]
     pairs = {key: _tell(was.get(key, ABSENT), now.get(key, ABSENT)) for key in keys}

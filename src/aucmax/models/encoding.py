@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 
 from ..rows.validate import check_csr
-from .checks import array, check_moments, check_shape
+from .checks import array, check_estimator, check_moments, check_shape
 from .names import find, name_of
-from .schemas import check_estimator
 
 # Attributes of a fit under way, which are no part of its result.
 TRANSIENT = {"history_", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_metadata_request"}
@@ -53,16 +52,6 @@ def encode(value: Any) -> tuple[Any, Tensors]:
 
     The value is None, a number, text, an array, a CSR matrix, a random state, or what the table of `names` lists: class
     moments, named tuples and estimators; also lists, tuples and dicts of these. Tensors are in C order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.models.encoding import decode, encode
-    >>> description, tensors = encode({"weights": np.arange(3), "range": (0, float("inf"))})
-    >>> description
-    {'dict': {'weights': {'array': '0'}, 'range': {'tuple': [0, {'float': 'inf'}]}}}
-    >>> decode(description, tensors)
-    {'weights': array([0, 1, 2]), 'range': (0, inf)}
     """
     encoder = _Encoder()
     return encoder.encode(value, "The value"), encoder.tensors

@@ -168,18 +168,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 
 
 def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> None:
-    """Write values that `encoding.encode` accepts to a file, whole or not at all; `kind` is "model" or "checkpoint".
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from aucmax.models.model_file import read_values, write_values
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_values(f"{folder}/here", "checkpoint", {"rows": 10, "mean": np.array([0.5, np.inf])})
-    ...     read_values(f"{folder}/here", "checkpoint")
-    {'rows': 10, 'mean': array([0.5, inf])}
-    """
+    """Write values that `encoding.encode` accepts to a file, whole or not at all; `kind` is "model" or "checkpoint"."""
     description, tensors = encode(values)
     about = {"sha256": NO_DIGEST.decode(), "format": FORMAT, "kind": kind, **versions(), "values": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))

@@ -89,19 +89,12 @@ def export_onnx(model: Any, path: str | os.PathLike[str], feature_names: Any = N
         raise ValueError(
             f"An ONNX file holds up to 2 GB, but the arrays of this model take {graph.n_bytes / 1e9:.1f} GB."
         )
-    describe = helper.make_tensor_value_info
+    describe, double = helper.make_tensor_value_info, TensorProto.DOUBLE
+    outputs = [describe("score", double, [None]), describe("probabilities", double, [None, 2])]
+    outputs.append(describe("label", label_type, [None]))
+    inputs = [describe("X", double, [None, n_features])]
     made = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "aucmax",
-            [describe("X", TensorProto.DOUBLE, [None, n_features])],
-            [
-                describe("score", TensorProto.DOUBLE, [None]),
-                describe("probabilities", TensorProto.DOUBLE, [None, 2]),
-                describe("label", label_type, [None]),
-            ],
-            graph.constants,
-        ),
+        helper.make_graph(graph.nodes, "aucmax", inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=FILE_FORMAT,
         producer_name="aucmax",
