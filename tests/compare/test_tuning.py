@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax.compare.tuning import ENOUGH_TEST_ROWS, FACTOR, FEWEST, choose, rank, round_sizes, tune_and_fit
+from aucmax.compare.tuning import ENOUGH_TEST_ROWS, FACTOR, FEWEST, rank, round_sizes, tune_and_fit
 from aucmax.papers.registry import Method
 
 
@@ -38,10 +38,9 @@ def rows():
 def search(rows, noises, first_rows, n_splits=5, **options):
     log = []
     folds = StratifiedKFold(n_splits, shuffle=True, random_state=0)
-    found = choose(
-        lambda c: Noisy(c["noise"], log, **options), [{"noise": e} for e in noises], *rows, folds, first_rows=first_rows
-    )
-    return found["noise"], log
+    candidates = [{"noise": e} for e in noises]
+    ranked = rank(lambda c: Noisy(c["noise"], log, **options), candidates, *rows, folds, first_rows=first_rows)
+    return ranked[0]["noise"], log
 
 
 def test_all_candidates_start_and_few_see_all_rows(rows):

@@ -108,9 +108,13 @@ class Comparison(NamedTuple):
         content : dict
             Numbers, text, lists and dicts.
         """
+        parts = {"auc": self.auc, "seconds": self.seconds, "tuning_seconds": self.tuning_seconds}
         methods = []
         for k, name in enumerate(self.methods):
-            fits = zip(self.auc[k], self.seconds[k], self.tuning_seconds[k], self.parameters[k], strict=True)
+            splits = [
+                {part: _or_none(value) for part, value in zip(parts, values, strict=True)} | {"parameters": parameters}
+                for *values, parameters in zip(*(each[k] for each in parts.values()), self.parameters[k], strict=True)
+            ]
             methods.append(
                 {
                     "method": name,
@@ -122,11 +126,7 @@ class Comparison(NamedTuple):
                     "corrected_pvalue": self.corrected_pvalues[k],
                     "verdict": VERDICTS[self.verdicts[k]],
                     "failure": self.failures.get(name),
-                    "splits": [
-                        {"auc": _or_none(auc), "seconds": _or_none(fit), "tuning_seconds": _or_none(tuning)}
-                        | {"parameters": parameters}
-                        for auc, fit, tuning, parameters in fits
-                    ],
+                    "splits": splits,
                 }
             )
         return {"data": self.data, "methods": methods}
@@ -322,7 +322,10 @@ def paired_t_test(differences: np.ndarray, test_over_train: float = 0.0) -> floa
 
 
 def _summarize(data: str, names: list[str], results: list[list[SplitResult]], test_over_train: float) -> Comparison:
-    auc = np.array([[result.auc for result in of_method] for of_method in results])
+    auc, seconds, tuning_seconds = (
+        np.array([[getattr(result, name) for result in of_method] for of_method in results])
+        for name in ("auc", "seconds", "tuning_seconds")
+    )
     differences = auc[0] - auc
     tested = [k > 0 and bool(np.isfinite(differences[k]).all()) for k in range(len(names))]
     pvalues, corrected = (
@@ -331,15 +334,14 @@ def _summarize(data: str, names: list[str], results: list[list[SplitResult]], te
     )
     failures = {}
     for name, of_method in zip(names, results, strict=True):
-        reasons = [result.failure for result in of_method if result.failure]
-        if reasons:
+        if reasons := [result.failure for result in of_method if result.failure]:
             failures[name] = f"{len(reasons)} of {len(of_method)} splits: {reasons[0]}"
     return Comparison(
         data,
         names,
         auc,
-        np.array([[result.seconds for result in of_method] for of_method in results]),
-        np.array([[result.tuning_seconds for result in of_method] for of_method in results]),
+        seconds,
+        tuning_seconds,
         [[dict(result.parameters) for result in of_method] for of_method in results],
         pvalues,
         corrected,
@@ -349,10 +351,8 @@ def _summarize(data: str, names: list[str], results: list[list[SplitResult]], te
 
 
 def _verdict(pvalue: float | None, difference: float) -> str:
-    if pvalue is None:
-        return ""
-    if pvalue >= SIGNIFICANCE:
-        return "tie"
+    if pvalue is None or pvalue >= SIGNIFICANCE:
+        return "" if pvalue is None else "tie"
     return "win" if difference > 0 else "loss"
 
 
@@ -361,20 +361,7 @@ def _or_none(value: float) -> float | None:
 
 
 def win_tie_loss(comparisons: Iterable[Comparison]) -> dict[str, tuple[int, int, int]]:
-    """Count on how many data sets the first method wins, ties and loses against each other one.
-
-    The comparisons, one for each data set, have the same first method. A data set on which one of the two failed is not
-    counted.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax.compare.comparison import compare, win_tie_loss
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> methods = ["GaussianAUC", "LinearDiscriminantAnalysis", "SHTAUC(n_nonzero=1)"]
-    >>> win_tie_loss([compare(X[:, columns], y, methods, n_repeats=1) for columns in ([0, 1], [8, 9])])
-    {'LinearDiscriminantAnalysis': (0, 2, 0), 'SHTAUC(n_nonzero=1)': (1, 1, 0)}
-    """
+    """Count the data sets on which the first method wins, ties and loses against each other; failures do not count."""
     comparisons = list(comparisons)
     first = {comparison.methods[0] for comparison in comparisons}
     if len(first) > 1:

@@ -133,8 +133,7 @@ def _import_method(name: str, parameters: Mapping[str, Any]) -> Method:
     method = Method(name, make, family=IMPORTED, note=f"{maker} of {module}")
     if not parameters:
         return method
-    strange = [each for each in parameters if each == "random_state" or not _takes(method, each, parameters[each])]
-    if strange:
+    if strange := _not_taken(method, parameters):
         raise ValueError(f"{name} cannot be given {', '.join(strange)} here.")
     return method.fix(**parameters)
 
@@ -157,13 +156,17 @@ def _read_parameters(text: str) -> dict[str, Any]:
     )
 
 
-def _takes(method: Method, name: str, value: Any) -> bool:
-    """Return whether a method has a parameter."""
-    try:
-        method(**{name: value})
-    except TypeError:
-        return False
-    return True
+def _not_taken(method: Method, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the parameters that a method does not have, and its seed."""
+
+    def is_taken(name: str) -> bool:
+        try:
+            method(**{name: parameters[name]})
+        except TypeError:
+            return False
+        return True
+
+    return [name for name in parameters if name == "random_state" or not is_taken(name)]
 
 
 def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
@@ -173,7 +176,7 @@ def _check_parameters(method: Method, parameters: Mapping[str, Any]) -> None:
     except TypeError:
         estimator = None
     if estimator is None or "random_state" in parameters:
-        strange = [name for name in parameters if name == "random_state" or not _takes(method, name, parameters[name])]
+        strange = _not_taken(method, parameters)
         known = sorted({*last_step(method()).get_params(deep=False)} - {"random_state"})
         raise ValueError(
             f"{method.name} cannot be given {', '.join(strange or parameters)} here; its parameters are "
@@ -189,17 +192,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def describe_methods() -> list[Description]:
-    """Return all methods as rows of text.
-
-    Examples
-    --------
-    >>> from aucmax.compare.methods import describe_methods
-    >>> description = next(each for each in describe_methods() if each.method == "OPAUC")
-    >>> description.method, description.family, description.online
-    ('OPAUC', 'pairwise square', True)
-    >>> description.grid
-    'eta0: 2^-12 to 1024 (23), alpha: 2^-10 to 4 (13)'
-    """
+    """Return all methods as rows of text."""
     found = []
     for method in METHODS.values():
         grid = ", ".join(f"{plain_name(name)}: {_values_as_text(values)}" for name, values in method.grid.items())

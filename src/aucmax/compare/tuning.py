@@ -77,14 +77,7 @@ def list_candidates(grid: Mapping[str, Sequence[Any]], n_features: int, most: in
 
 
 def thin(values: Sequence[Any], count: int) -> list[Any]:
-    """Return `count` evenly spaced values, the two ends among them; a single one is the middle one.
-
-    Examples
-    --------
-    >>> from aucmax.compare.tuning import thin
-    >>> thin(range(10), 4), thin("abc", 1)
-    ([0, 3, 6, 9], ['b'])
-    """
+    """Return `count` evenly spaced values, the two ends among them; a single one is the middle one."""
     if count == 1:
         return [values[len(values) // 2]]
     return [values[round(k * (len(values) - 1) / (count - 1))] for k in range(count)]
@@ -154,12 +147,12 @@ def fit_weighted(estimator: Any, X: Any, y: np.ndarray, extras: Extras) -> Any:
     """Fit an estimator with the weights of the rows, if there are any, as each of its steps takes them."""
     if extras.sample_weight is None:
         return estimator.fit(X, y)
-    steps = (
-        {f"{name}__": step for name, step in estimator.steps} if isinstance(estimator, Pipeline) else {"": estimator}
-    )
-    taking = [name for name, step in steps.items() if has_fit_parameter(step, "sample_weight")]
-    if list(steps)[-1] not in taking:
-        raise ValueError(f"{type(steps[list(steps)[-1]]).__name__} takes no weights.")
+    is_pipeline = isinstance(estimator, Pipeline)
+    steps = [(f"{name}__", step) for name, step in estimator.steps] if is_pipeline else [("", estimator)]
+    taking = [name for name, step in steps if has_fit_parameter(step, "sample_weight")]
+    last, classifier = steps[-1]
+    if last not in taking:
+        raise ValueError(f"{type(classifier).__name__} takes no weights.")
     return estimator.fit(X, y, **{f"{name}sample_weight": extras.sample_weight for name in taking})
 
 
@@ -179,11 +172,6 @@ def seeded_estimator(method: Method, seed: int, is_sparse: bool) -> Any:
         centring = {name: False for name in estimator.get_params() if plain_name(name) == "with_mean"}
         estimator.set_params(**centring)
     return estimator
-
-
-def choose(*arguments: Any, **options: Any) -> Mapping[str, Any]:
-    """Return the best candidate by `rank`, which takes the same arguments."""
-    return rank(*arguments, **options)[0]
 
 
 def rank(
@@ -236,14 +224,7 @@ def _keep(
 
 
 def round_sizes(first: int, last: int) -> list[int]:
-    """Return the numbers of rows of the rounds of a search, the last one with all.
-
-    Examples
-    --------
-    >>> from aucmax.compare.tuning import round_sizes
-    >>> round_sizes(1_000, 26_000), round_sizes(1_000, 600)
-    ([1000, 4000, 16000, 26000], [600])
-    """
+    """Return the numbers of rows of the rounds of a search, the last one with all."""
     sizes = []
     while first < last:
         sizes.append(first)

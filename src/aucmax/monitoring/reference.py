@@ -125,10 +125,8 @@ def references_of(reader: Any) -> list[Reference]:
             continue
         mass, expected = known.mass * (n_rows / max(known.mass.sum(), 1e-300)), np.zeros(len(part.levels))
         expected[known.cuts.astype(np.intp)] = mass[: known.n_values]
-        missing = float(mass[known.n_values]) if known.missing else 0.0
-        found.append(
-            Reference(part.name, column.kind, expected, missing, levels=part.levels, seldom=seldom_of(part.counts))
-        )
+        missing, seldom = float(mass[known.n_values]) if known.missing else 0.0, seldom_of(part.counts)
+        found.append(Reference(part.name, column.kind, expected, missing, levels=part.levels, seldom=seldom))
     return found
 
 

@@ -99,12 +99,6 @@ def excess_of_new(
     """Return the lower end of the interval of the share of rows with new levels less the expected share.
 
     `once` and `twice` are the numbers of levels with one and with two training rows.
-
-    Examples
-    --------
-    >>> from aucmax.monitoring.stability import excess_of_new
-    >>> round(excess_of_new(100, 500, once=30, twice=10, n_training=1000, confidence_level=0.95), 3)
-    0.133
     """
     if not n_rows or not n_training:
         return 0.0

@@ -97,11 +97,10 @@ class Watch:
     """Counts what comes in, block by block, and says what has changed."""
 
     def __init__(self, model: Any) -> None:
-        last = model[-1] if isinstance(model, Pipeline) else model
+        first, last = (model[0], model[-1]) if isinstance(model, Pipeline) else (model, model)
         if not isinstance(last, LinearAUCClassifier):
             raise TypeError(f"monitor takes a fitted classifier of aucmax, not a {type(last).__name__}.")
         check_is_fitted(last, "coef_")
-        first = model[0] if isinstance(model, Pipeline) else model
         self.reader = first if isinstance(first, TableReader) else None
         self.model, self.last, self.classes = model, last, last.classes_
         self.references = [] if self.reader is None else references_of(self.reader)
@@ -152,18 +151,18 @@ class Watch:
         if not limit > 0:
             raise ValueError(f"limit must be above 0, got {limit!r}.")
         check_level(confidence_level)
-        scores = np.concatenate(self.scores)
+        scores, of_score = np.concatenate(self.scores), None
         weight = np.concatenate(self.weights) if self.weights else None
         # Weighted rows say as much as fewer rows of the same weight (Kish).
         unit = 1.0 if weight is None else float(weight.sum() / (weight @ weight))
         slope, base_logit = self.last.calibration_.tolist()
         promised = getattr(self.last, "cv_auc_", np.nan)
         low, high = getattr(self.last, "cv_auc_ci_", (np.nan, np.nan))
+        if self.of_score is not None:
+            of_score = self.of_score.compare(unit * self.of_score.tally(scores, weight), confidence_level)
         return Drift(
             len(scores),
-            None
-            if self.of_score is None
-            else self.of_score.compare(unit * self.of_score.tally(scores, weight), confidence_level),
+            of_score,
             list(self._columns([unit * each for each in self.counts], confidence_level)),
             training_base_rate(self.last),
             float(np.average(expit(slope * scores + base_logit), weights=weight)),

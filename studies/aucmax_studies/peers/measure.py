@@ -41,7 +41,7 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from threadpoolctl import threadpool_limits
 
-from aucmax.compare.tuning import auc_of, choose, list_candidates, seeded_estimator
+from aucmax.compare.tuning import auc_of, list_candidates, rank, seeded_estimator
 from aucmax.files.atomic_write import write_atomically
 from aucmax.papers.registry import Method, plain_name
 
@@ -130,7 +130,7 @@ def tune(competitor: Method, X: Any, y: np.ndarray, seed: int) -> Any:
     rows = sample_by_class(y, PROTOCOL["max_tuning_rows"], seed)
     folds = StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed)
     failures = (Exception,)  # libraries have their own errors, and a candidate may diverge
-    return choose(partial(build, competitor, X, seed), tried, X[rows], y[rows], folds, failures)
+    return rank(partial(build, competitor, X, seed), tried, X[rows], y[rows], folds, failures)[0]
 
 
 def in_a_process(function: Callable[[], dict[str, Any]], limit: float) -> dict[str, Any]:

@@ -94,12 +94,12 @@ def compare(
         chosen = find_methods(OF_TABLES if all(source.reading is not None for source in sources) else OF_NUMBERS)
     check_outputs({"--report": report}, force, data)
     protocol: dict[str, Any] = {"n_splits": n_splits, "n_repeats": n_repeats or (1 if time else 5)}
-    settings = {"inner_splits": inner_splits, "max_candidates": max_candidates, "random_state": random_state}
+    settings: dict[str, Any] = {"inner_splits": inner_splits, "max_candidates": max_candidates}
+    settings |= {"random_state": random_state, "n_jobs": n_jobs}
     found = []
     for source in sources:
         with console.progress() as bar, naming(source):
-            of_file = {**protocol, **settings, "n_jobs": n_jobs}
-            found.append(compare_on(source, chosen, positive, time, bar, **of_file))
+            found.append(compare_on(source, chosen, positive, time, bar, **protocol, **settings))
     if report is not None:
         write_page(report, comparison_report(found, **protocol, kind=folds_in_words(group, time)))
     counts = win_tie_loss(found)
@@ -108,8 +108,8 @@ def compare(
         **protocol,
         "comparisons": [comparison.to_dict() for comparison in found],
         "win_tie_loss": [
-            {"method": name, **dict(zip(("wins", "ties", "losses"), count, strict=True))}
-            for name, count in counts.items()
+            {"method": name, "wins": wins, "ties": ties, "losses": losses}
+            for name, (wins, ties, losses) in counts.items()
         ],
     }
     shown = [item for comparison in found for item in show_comparison(comparison)]

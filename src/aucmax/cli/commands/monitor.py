@@ -90,14 +90,10 @@ def show_drift(found: Drift) -> list[Any]:
     index = "" if found.score is None else f"{' '.join(show_index(found.score))}, {found.status(found.score)}; "
     lines: list[Any] = [f"{found.n_samples:,} rows", f"score: {index}{found.score_note or 'against held-out scores'}"]
     lines.append(f"mean probability {found.mean_probability:.4f}, base rate of the training rows {found.base_rate:.4f}")
-    if found.promised is not None and found.auc is not None:
-        lines.append(
-            "AUC {:.4f} ({:.4f} to {:.4f}); cross-validated in training {:.4f} ({:.4f} to {:.4f})".format(
-                *found.auc[:3], *found.promised[:3]
-            )
-        )
-    elif found.auc is not None:
-        lines.append("AUC {:.4f} ({:.4f} to {:.4f})".format(*found.auc[:3]))
+    form = "{:.4f} ({:.4f} to {:.4f})"
+    if found.auc is not None:
+        promised = "" if found.promised is None else f"; cross-validated in training {form.format(*found.promised[:3])}"
+        lines.append(f"AUC {form.format(*found.auc[:3])}{promised}")
     if found.columns:
         ordered = sorted(found.columns, key=lambda each: -(each.stability.excess if each.stability else -1))
         rows = [show_column(found, each) for each in ordered[:SHOWN]]
