@@ -300,8 +300,8 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch):
     [
         ({"groups": np.zeros(30), "time": np.arange(30)}, "groups= and time= are two kinds of folds"),
         ({"time": np.arange(30), "n_repeats": 2}, "n_repeats= is not used with time="),
-        ({"time": np.full(30, np.nan)}, "time= must be numbers or dates, without gaps"),
-        ({"time": np.full(30, "May")}, "time= must be numbers or dates, without gaps"),
+        ({"time": np.full(30, np.nan)}, "time= has no values"),
+        ({"time": np.full(30, "May")}, "time= must be numbers or dates"),
         ({"time": np.arange(29)}, "inconsistent numbers of samples"),
         ({"time": -1 * (np.arange(30) % 3 == 0) - np.arange(30) / 100}, "rows of one class only: ask for fewer folds"),
         ({"groups": np.arange(30) % 3}, "rows of one class only: ask for fewer folds"),

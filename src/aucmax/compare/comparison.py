@@ -269,6 +269,8 @@ def _check_extras(X: Any, sample_weight: Any, groups: Any, time: Any, n_repeats:
     if times.dtype.kind not in "biufM":
         raise ArgumentError("{time=} must be numbers or dates.")
     gaps = np.isnat(times) if times.dtype.kind == "M" else np.isnan(times)
+    if gaps.all():
+        raise ArgumentError("{time=} has no values.")
     times = times.astype("M8[us]").astype(np.int64) if times.dtype.kind == "M" else times
     return Extras(check_weights(sample_weight, X), np.where(gaps, np.nan, times) if gaps.any() else times)
 
