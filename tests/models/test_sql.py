@@ -373,8 +373,9 @@ def test_header_of_a_card_has_its_scale_and_its_cost():
     card = Scorecard(model, base_odds=50)
     for text, comment in ((card.to_sql(), "-- "), (card.to_python(), "# ")):
         head = text.splitlines()[2:5]
-        assert head[0] == f"{comment}600 points at odds of 50, and 20 points double the odds"
-        assert head[1].startswith(f"{comment}{card.n_lines} lines, {card.base_points} base points for class True")
+        assert head[0] == f"{comment}{card.n_lines} lines, {card.base_points} base points."
+        scale = "600 points are odds of 50 for class True against False; 20 points more double them."
+        assert head[1] == f"{comment}{scale}"
         assert head[2].startswith(f"{comment}Merging and rounding cost")
 
 
