@@ -5,30 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from ..tables.reading.table import Levels
 
 MOST_LEVELS = 255  # that HistGradientBoostingClassifier takes
 
 
-class LevelCodes(TransformerMixin, BaseEstimator):
-    """Rows of a table as codes with pooled levels, as ``TableEncoder("codes")`` has them; others stay as numbers."""
-
-    def __init__(self, max_categories: int | None = None) -> None:
-        self.max_categories = max_categories
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Do nothing: the levels know how their table is read."""
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Return the codes."""
-        if not isinstance(X, Levels):
-            return X
-        return X.reading._replace(max_categories=self.max_categories).pool(np.asarray(X))
+def pool_levels(X: Any, max_categories: int | None = None) -> Any:
+    """Return rows of a table as codes with pooled levels, as ``TableEncoder("codes")`` does; others stay numbers."""
+    return X.reading._replace(max_categories=max_categories).pool(np.asarray(X)) if isinstance(X, Levels) else X
 
 
 class Trees(Pipeline):
@@ -50,19 +38,29 @@ class Trees(Pipeline):
 
 def hist_gradient_boosting(**parameters: Any) -> Trees:
     """Return scikit-learn's gradient boosting."""
-    trees = HistGradientBoostingClassifier(**parameters)
-    return Trees([("codes", LevelCodes(MOST_LEVELS)), ("classifier", trees)])
+    codes = FunctionTransformer(pool_levels, kw_args={"max_categories": MOST_LEVELS})
+    return Trees([("codes", codes), ("classifier", HistGradientBoostingClassifier(**parameters))])
 
 
 def light_gbm(**parameters: Any) -> Trees:
     """Return LightGBM, on one thread."""
     from lightgbm import LGBMClassifier
 
-    return Trees([("codes", LevelCodes()), ("classifier", LGBMClassifier(n_jobs=1, verbose=-1, **parameters))])
+    return Trees(
+        [
+            ("codes", FunctionTransformer(pool_levels)),
+            ("classifier", LGBMClassifier(n_jobs=1, verbose=-1, **parameters)),
+        ]
+    )
 
 
 def ebm(**parameters: Any) -> Trees:
     """Return the explainable boosting machine, on one thread."""
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return Trees([("codes", LevelCodes()), ("classifier", ExplainableBoostingClassifier(n_jobs=1, **parameters))])
+    return Trees(
+        [
+            ("codes", FunctionTransformer(pool_levels)),
+            ("classifier", ExplainableBoostingClassifier(n_jobs=1, **parameters)),
+        ]
+    )
