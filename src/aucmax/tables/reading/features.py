@@ -78,17 +78,7 @@ class FeaturePart(NamedTuple):
 
 
 def pool(part: Part, least: float, max_categories: int | None, gaps: bool) -> FeaturePart:
-    """Return a part with those levels pooled that fewer than `least` rows have, and with at most so many categories.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.tables.reading.features import pool
-    >>> from aucmax.tables.reading.kinds import Part
-    >>> pooled = pool(Part("x", 0.0, ["a", "b", "c", "d"], np.array([3.0, 9.0, 1.0, 7.0])), 5, None, gaps=True)
-    >>> pooled.names, pooled.codes, pooled.neutral
-    (['x=b', 'x=d', 'x=(missing)'], array([2, 0, 2, 1, 2]), array([0.5625, 0.4375, 0.    ]))
-    """
+    """Return a part with those levels pooled that fewer than `least` rows have, and with at most so many categories."""
     if part.levels is None:
         return FeaturePart(part.name, None, np.empty(0, dtype=np.intp), np.array([part.mean]), gaps)
     kept = part.counts >= least
