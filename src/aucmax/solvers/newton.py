@@ -178,9 +178,8 @@ class NewtonProblem:
             if precondition is None or n_steps > self.patience:  # 3
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
             tolerance = max(FORCING, target / (2 * norm))
-            direction, its_scores, n_steps = self.newton_direction(
-                at.point, gradient, alpha, precondition, tolerance
-            )  # 4
+            found = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)  # 4
+            direction, its_scores, n_steps = found
             new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))  # 5
             if new is None:
                 break

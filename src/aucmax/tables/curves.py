@@ -209,9 +209,8 @@ def list_reasons(
     order = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :n_reasons]
     words = [value_words(reading, j) for j in range(len(reading.parts))]
     found = []
-    for row, chosen, moved in zip(
-        values, order.tolist(), np.take_along_axis(added, order, axis=1).tolist(), strict=True
-    ):
+    moves = np.take_along_axis(added, order, axis=1).tolist()
+    for row, chosen, moved in zip(values, order.tolist(), moves, strict=True):
         texts = [", ".join(words[j](row[j]) for j in terms[t][1]) for t in chosen]
         reasons = zip([terms[t][0] for t in chosen], texts, moved, strict=True)
         found.append([Reason(*each) for each in reasons if each[-1]])

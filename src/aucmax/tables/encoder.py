@@ -288,31 +288,24 @@ class TableEncoder(TableReader, TransformerMixin, BaseEstimator):
 
     def _overrides(self, names: list[str]) -> Overrides:
         frequency, most = self.min_frequency, self.max_categories
-        return (
-            super()
-            ._overrides(names)
-            ._replace(
-                min_frequency=frequency if isinstance(frequency, float) else int(frequency),
-                max_categories=most if most is None else int(most),
-            )
-        )
+        frequency = frequency if isinstance(frequency, float) else int(frequency)
+        most = most if most is None else int(most)
+        return super()._overrides(names)._replace(min_frequency=frequency, max_categories=most)
 
-    def set_reading(self, reading: Reading, named: bool = True) -> Self:
+    def set_reading(self, reading: Reading) -> Self:
         """Make this a fitted encoder, given how a table is read, for example from a file.
 
         Parameters
         ----------
         reading : Reading
-            How each column is read.
-        named : bool, default=True
-            Whether the columns have names of their own, and not those given to columns of arrays.
+            How each column is read; the columns have names of their own.
 
         Returns
         -------
         self : TableEncoder
             The fitted encoder.
         """
-        self._set_reading(reading, named)
+        self._set_reading(reading, named=True)
         return self
 
     def _set_reading(self, reading: Reading, named: bool) -> None:

@@ -209,7 +209,7 @@ CARD_20 = Scorecard(MODEL, None)
 
 def test_points_of_a_short_card_are_the_rounded_projection():
     """The points are those of the merged values, less their mean; a score is its log-odds, up to rounding."""
-    merging = Merging(MODEL.columns_, MODEL._find_signs(), *MODEL.steps_)
+    merging = Merging(MODEL.columns_, MODEL._find_signs(), MODEL.steps_)
     merging.to(9)
     steps = merging.steps()
     values = np.append(steps.values[:-1], 0.0)[steps.line]

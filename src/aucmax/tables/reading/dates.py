@@ -14,25 +14,9 @@ import numpy as np
 
 # The month comes first where the column does not tell.
 DATE_FORMS = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%m/%d/%Y",
-    "%d/%m/%Y",
-    "%d.%m.%Y",
-    "%m-%d-%Y",
-    "%d-%m-%Y",
-    "%d-%b-%Y",
-    "%d %b %Y",
-    "%b %d, %Y",
-    "%b %d %Y",
-    "%m/%d/%y",
-    "%d/%m/%y",
-    "%d.%m.%y",
-    "%d-%b-%y",
-    "%Y-%m",
-    "%b-%Y",
-    "%b %Y",
-    "%b-%y",
+    *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%d-%b-%Y"),
+    *("%d %b %Y", "%b %d, %Y", "%b %d %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y"),
+    *("%Y-%m", "%b-%Y", "%b %Y", "%b-%y"),  # without a day
 )
 DIGITS_FORM = "%Y%m%d"  # of a date only where the user says so
 TIME_FORM = "23:59"  # of times of day without a date, which are numbers of hours

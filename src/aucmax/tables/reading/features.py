@@ -148,9 +148,4 @@ def _csr(entries: Iterator[tuple[Any, Any, Any]], shape: tuple[int, int]) -> spa
         found.append(np.broadcast_arrays(rows, columns, values))
     rows, columns, values = (np.concatenate(each) for each in zip(*found, strict=True))
     kept = values != 0
-    rows, columns, values = rows[kept], columns[kept].astype(np.int32), values[kept]
-    order = np.argsort(rows, kind="stable")  # the features of a row come in their order
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))]).astype(np.int32)
-    X = sparse.csr_array((values[order], columns[order], indptr), shape=shape)
-    X.has_canonical_format = True
-    return X
+    return sparse.coo_array((values[kept], (rows[kept], columns[kept])), shape=shape).tocsr()
