@@ -58,7 +58,10 @@ class SquaredHinge:
         value = walk(knots.values, table, squared)
 
         def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
-            return knots.slopes(targets, s, slots, table, squared)
+            out, is_rare = np.empty(len(s)), targets.positive == knots.rare_positive
+            offsets = knots.sign, 0.5 * self.margin
+            fill_slopes(s, slots, targets.pair_weights, is_rare, *offsets, knots.values, table, squared, out)
+            return out
 
         product = curvature(space, slots, table, knots.rare_positive) if squared else lambda v: 0 * v
         return Point(value, space.map(slopes, scores, slots), product)
@@ -164,20 +167,8 @@ class Knots(NamedTuple):
 
     def add_sums(self, table: np.ndarray, targets: Targets, scores: np.ndarray, slots: np.ndarray) -> None:
         """Add c, c h and c h^2 of the common rows of a block in their slots, and c of the rare rows at their knots."""
-        offsets = self.sign, 0.5 * self.margin
-        add_sums(
-            scores, slots, targets.pair_weights, targets.positive == self.rare_positive, *offsets, self.values, table
-        )
-
-    def slopes(
-        self, targets: Targets, scores: np.ndarray, slots: np.ndarray, table: np.ndarray, squared: bool
-    ) -> np.ndarray:
-        """Return the gradient of the rows of a block, from the table after the walks."""
-        out = np.empty(len(scores))
-        offsets = self.sign, 0.5 * self.margin
-        is_rare = targets.positive == self.rare_positive
-        fill_slopes(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table, squared, out)
-        return out
+        is_rare, offsets = targets.positive == self.rare_positive, (self.sign, 0.5 * self.margin)
+        add_sums(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table)
 
 
 @jit
@@ -314,7 +305,7 @@ def walk_moments(moments):
 
 @jit
 def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, squared, out):
-    """Fill `out` with the gradient; see `Knots.slopes`."""
+    """Fill `out` with the gradient of the rows of a block, from the table after the walks."""
     for i in range(out.shape[0]):
         k = slots[i]
         if is_rare[i]:

@@ -340,8 +340,8 @@ class MemberSolver:
             logistic = candidate._replace(loss="balanced_logistic")
             known = logistic in self.found.candidates
             return self.solution(self.found.candidates.index(logistic)).weights if known else None
-        start = view.start(self.found.models[k])
-        return view.weights(start) if self.rotation(k) is None else start
+        start = self.found.models[k] / view.scale
+        return start if view.rotation is None or self.may_rotate else view.rotation.weights(start)
 
 
 def solve_members(rows: Rows, found: Found, objective: Objective, tol: float) -> Members:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,10 +172,7 @@ class Column(NamedTuple):
 
 
 def find_columns(
-    counted: Sequence[Values],
-    categorical: np.ndarray,
-    max_bins: int,
-    cuts: Mapping[int, np.ndarray] = MappingProxyType({}),
+    counted: Sequence[Values], categorical: np.ndarray, max_bins: int, cuts: Mapping[int, np.ndarray] | None = None
 ) -> list[Column]:
     """Return how each column becomes codes: a number has at most `max_bins` bins, a category all of its levels.
 
@@ -184,7 +180,7 @@ def find_columns(
     """
     return [
         cut_column(each.values, each.mass, each.absent, cuts[j])
-        if j in cuts and len(each.values)
+        if cuts and j in cuts and len(each.values)
         else make_column(each.values, each.mass, each.absent, bool(is_category), max_bins)
         for j, (each, is_category) in enumerate(zip(counted, categorical, strict=True))
     ]

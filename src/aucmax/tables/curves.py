@@ -18,6 +18,7 @@ from .._text import one_line
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
 from .reading.dates import date_text
+from .reading.features import unlike
 from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
@@ -100,13 +101,6 @@ def cell_labels(model: Any, term: Term) -> list[str]:
             found.append(", ".join(f'"{part}"' if "," in part and len(parts) > 1 else part for part in parts))
         sides.append(found)
     return [", ".join(words) for words in itertools.product(*sides)]
-
-
-def unlike(levels: Sequence[str], word: str) -> str:
-    """Return a word in as many brackets as make it none of the levels."""
-    while word in levels:
-        word = f"({word})"
-    return word
 
 
 def range_in_words(model: Any, j: int, low: float, high: float) -> list[str]:

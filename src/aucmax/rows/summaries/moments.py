@@ -462,7 +462,7 @@ def check_memory(n_features: int, advice: str = "fit all rows at once with AUCCl
 
 def covariance_shares(weight: np.ndarray, pooled: bool) -> np.ndarray:
     """Return the factors of the two covariances in their sum: 1 and 1, or 2 W_c / W if the classes are pooled."""
-    return 2 * weight / weight.sum() if pooled else np.ones(2)
+    return 2 * weight / weight.sum(axis=-1, keepdims=True) if pooled else np.ones_like(weight)
 
 
 def chan_update(

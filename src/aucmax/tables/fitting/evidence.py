@@ -379,18 +379,17 @@ class Expansion(NamedTuple):
     working: np.ndarray  # M'(h M f - s): the right-hand side of (M' diag(h) M + P) f = b
     hessian: Hessian
 
+    def along(self, system: System, lam: np.ndarray, step: np.ndarray) -> tuple[float, float]:
+        """Return the penalised loss, and its slope along a step."""
+        pulled = system.penalty(lam, self.f)
+        value = self.loss + float(pulled @ self.f[:-1]) / 2
+        return value, float(self.gradient @ step + pulled @ step[:-1])
+
     def towards(self, system: System, lam: np.ndarray, new: np.ndarray) -> np.ndarray:
         """Return how far towards `new` the penalised loss falls enough."""
-        step, pulled = new - self.f, system.penalty(lam, self.f)
-        slope = float(self.gradient @ step + pulled @ step[:-1])
-        value = self.loss + float(pulled @ self.f[:-1]) / 2
+        step = new - self.f
+        value, slope = self.along(system, lam, step)
         return self.f + backtrack(lambda length: system.value(lam, self.f + length * step), value, slope) * step
-
-    def promise(self, system: System, lam: np.ndarray, new: np.ndarray) -> float:
-        """Return by how much of itself the penalised loss falls towards `new`, to first order."""
-        step, pulled = new - self.f, system.penalty(lam, self.f)
-        value = self.loss + float(pulled @ self.f[:-1]) / 2
-        return -float(self.gradient @ step + pulled @ step[:-1]) / max(value, 1e-300)
 
 
 class Fit(NamedTuple):
@@ -475,7 +474,8 @@ def find_mode(system: System, fit: Fit, tol: float, max_iter: int, solve: Solve 
         at = system.expand(f)
         factor = at.hessian.penalised(lam)
         new = factor.solve(at.working) if solve is None else solve(at.hessian, at.working, lam)
-        if at.promise(system, lam, new) <= tol**2:
+        value, slope = at.along(system, lam, new - f)
+        if -slope / max(value, 1e-300) <= tol**2:
             break
         f = at.towards(system, lam, new)
     parts, offset = system.parts(f), float(f[-1])

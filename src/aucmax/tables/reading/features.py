@@ -34,6 +34,13 @@ def least_rows(n_rows: int, min_frequency: int | float) -> float:
     return min_frequency if min_frequency > RARE else min(min_frequency, max(1, n_rows // FEW_ROWS))
 
 
+def unlike(levels: Sequence[str], word: str) -> str:
+    """Return a word in as many brackets as make it none of the levels."""
+    while word in levels:
+        word = f"({word})"
+    return word
+
+
 class FeaturePart(NamedTuple):
     """A part with pooled levels."""
 
@@ -55,12 +62,7 @@ class FeaturePart(NamedTuple):
     @property
     def labels(self) -> list[str] | None:
         """The levels with the pooled one, which no text of the column is; None for numbers."""
-        if self.levels is None:
-            return None
-        pooled = POOLED
-        while pooled in self.levels:
-            pooled = f"({pooled})"
-        return [*self.levels, pooled]
+        return None if self.levels is None else [*self.levels, unlike(self.levels, POOLED)]
 
     @property
     def average(self) -> np.ndarray:
