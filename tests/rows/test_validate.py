@@ -172,7 +172,9 @@ def test_refusals_say_what_to_do():
             lambda: ALGORITHMS["SOLAM"]().fit(gaps, Y),
             lambda: AUCClassifier("squared", alpha=0.1).fit(X, Y).predict(gaps),
         ],
-        r"y holds 25 classes\. It looks like a regression target": [lambda: fit(np.tile(X, (3, 1))[:100], np.arange(100) % 25)],
+        r"y holds 25 classes\. It looks like a regression target": [
+            lambda: fit(np.tile(X, (3, 1))[:100], np.arange(100) % 25)
+        ],
         "has no column 'incom' for drop=; the nearest is 'income'": [lambda: named(frame, Y)],
         "^X: complex numbers are not read": [lambda: TableClassifier().fit(X + 1j, Y)],
     }
