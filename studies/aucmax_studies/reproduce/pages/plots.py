@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from aucmax.report.figures import render_svg
 
-from ..judging.cells import Cell
 from ..judging.criterion import UNDECIDABLE
-from ..judging.tables import MeasuredCurve, Table
+from ..judging.tables import Cell, MeasuredCurve, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,15 @@ PANEL = 3.4, 2.7  # inches
 GROUP = 0.7  # the share of the room of a data set that its dots spread over
 TICKS = 8  # the most that a panel has room for
 LEGEND_MARK, LEGEND_LETTER = 0.6, 0.08  # inches that an entry of the legend takes: its mark and spaces, and each letter
-METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
+METRIC_NAMES = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "jaccard": "Jaccard index",
+    "loss": "training loss",
+    "gap": "gap to the minimum",
+    "seconds": "seconds",
+}
 # The palette of Okabe and Ito, which most colour-blind people can tell apart, without its yellow: too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKERS = "os^Dv"
@@ -47,16 +54,6 @@ STYLE: dict[Any, Any] = {
 def draw(table: Table) -> bytes:
     """Draw a study: measured against published values of a table, or the curves or times of a figure.
 
-    Parameters
-    ----------
-    table : Table
-        The study beside what was measured.
-
-    Returns
-    -------
-    svg : bytes
-        The drawing; empty if there is nothing to draw.
-
     Examples
     --------
     >>> from aucmax_studies.reproduce.pages.plots import draw
@@ -74,6 +71,26 @@ def draw(table: Table) -> bytes:
     compared = {metric: _compared(table, metric) for metric in table.metrics}
     compared = {metric: cells for metric, cells in compared.items() if cells}
     return _dots(table, compared) if compared else b""
+
+
+def draw_overview(tables: Sequence[Table]) -> bytes:
+    """Draw a point for each published figure that was measured, measured against published, by paper."""
+    by_paper: dict[str, list[Cell]] = {}
+    for table in tables:
+        by_paper.setdefault(table.study.paper, []).extend(cell for cell in table.counted if cell.measured)
+    by_paper = {paper: cells for paper, cells in by_paper.items() if cells}
+    looks = _looks(by_paper)
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.axline((0.5, 0.5), slope=1, color="0.5", linewidth=1)
+        for paper, cells in by_paper.items():
+            x, y = ([value.mean for cell in cells if (value := getattr(cell, of))] for of in ("published", "measured"))
+            axes.plot(x, y, linestyle="", label=paper, alpha=0.6, **looks[paper])
+        axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal", xlabel="published", ylabel="measured")
+        _legend(figure, looks)
+
+    return _svg(paint, 1.8 * PANEL[0], 2.3 * PANEL[1]) if by_paper else b""
 
 
 def _compared(table: Table, metric: str) -> list[Cell]:
@@ -158,6 +175,8 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
     assert table.study.curve is not None  # only figures have curves
     curve = table.study.curve
     axes.set_axis_on()
+    if metric == "gap":
+        axes.set_yscale("log")
     for label, (data, method) in table.panels[name].items():
         look, line, cell = looks[label], table.curves.get((data, method, metric)), table.cells[data, method, metric]
         if line is not None and line.points:
@@ -167,7 +186,8 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
             axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=label)
     axes.set(title=name, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
     if curve.scale == "log":
-        _logarithmic(axes, curve.values)
+        per_value = {entry.per_value for entry in table.study.methods.values()}
+        _logarithmic(axes, sorted({x * times for x in curve.values for times in per_value}))
 
 
 def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
@@ -185,7 +205,8 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
 
 def _band(axes: Axes, line: MeasuredCurve, label: str, look: dict[str, Any]) -> None:
     x, mean, std, _ = zip(*line.points, strict=True)
-    low = [m - s for m, s in zip(mean, std, strict=True)]
+    # where the axis is logarithmic, the band ends above 0
+    low = [m - s if m > s or axes.get_yscale() == "linear" else m for m, s in zip(mean, std, strict=True)]
     high = [m + s for m, s in zip(mean, std, strict=True)]
     axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
     axes.plot(x, mean, label=label, markevery=max(1, len(x) // 12), **look)
