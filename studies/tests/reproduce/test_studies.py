@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
 
-from aucmax import OPAUC, GaussianAUC, roc_auc, support_f1
+from aucmax import OPAUC, SPDAM, GaussianAUC, RegSOLAM, roc_auc, support_f1
 from aucmax.compare.tuning import sample_rows
 from aucmax.datasets import make_gaussian, make_sparse_shift
 from aucmax.papers import PAPERS
@@ -681,6 +681,25 @@ def test_a_curve_of_a_parameter_has_a_fit_for_each_value_and_one_of_a_constant(w
     assert reference["f1"] == pytest.approx(support_f1(np.where(np.abs(weights) > 1e-3, weights, 0), support), abs=1e-6)
     sht = SHTAUC(n_nonzero=4, n_blocks=1, random_state=0).fit(X, y)
     assert found["SHT", 0, 4].metrics["auc"] == pytest.approx(sht.score(X_test, y_test), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [SPDAM, RegSOLAM])
+def test_loss_and_gap_are_those_of_all_pairs(kind):
+    """The gap is that of the objective of each: of SPDAM f/2 + alpha/2 |w|^2, of the paper's regSOLAM p (1 - p) f."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] + rng.normal(size=40) > 0.5).astype(int)
+    pairs = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, 3)
+    clf = kind(variant="paper", alpha=0.1, max_iter=2, tol=None, random_state=0).fit(X, y)
+    found = running._measure_metrics(clf, running.Split(X, y, X, y), ["loss", "gap"])
+    assert found["loss"] == pytest.approx(np.mean((1 - pairs @ clf.coef_[0]) ** 2), abs=1e-6)
+    alpha = 0.1 / (y.mean() * (1 - y.mean())) if kind is RegSOLAM else 0.1
+
+    def objective(w):
+        return np.mean((1 - pairs @ w) ** 2) / 2 + alpha / 2 * w @ w
+
+    best = np.linalg.solve(pairs.T @ pairs / len(pairs) + alpha * np.eye(3), pairs.mean(axis=0))
+    assert found["gap"] == pytest.approx(objective(clf.coef_[0]) - objective(best), rel=1e-5)
 
 
 def test_parameters_of_data_are_those_of_all_methods_there_and_part_of_the_recipe(write, tmp_path):

@@ -49,7 +49,7 @@ class Edge(NamedTuple):
     """How often a parameter was chosen at an end of its grid."""
 
     parameter: str  # its name
-    end: str  # "least" or "largest", the one that was chosen more often
+    end: str  # "least" or "largest"
     chosen: int  # in how many fits, and of how many
     runs: int
 
@@ -291,9 +291,8 @@ def find_edges(study: Study, data: str, method: str, records: Sequence[Record]) 
         grid = [v for v in study.subjects[data].grid.get(plain_name(name), values) if isinstance(v, int | float)]
         chosen = [r.parameters[plain_name(name)] for r in records if plain_name(name) in r.parameters]
         if len(grid) >= FEWEST_VALUES and chosen:
-            ends = {"least": chosen.count(min(grid)), "largest": chosen.count(max(grid))}
-            end = max(ends, key=lambda which: ends[which])
-            yield Edge(plain_name(name), end, ends[end], len(chosen))
+            for end, extreme in (("least", min), ("largest", max)):
+                yield Edge(plain_name(name), end, chosen.count(extreme(grid)), len(chosen))
 
 
 # Verdicts

@@ -5,13 +5,14 @@ Nothing is typed by hand: the same results give the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aucmax.files.atomic_write import write_atomically
 from aucmax.papers import PAPERS
 
-from ..judging.claims import check_claims
+from ..judging.claims import VERDICTS, check_claims
 from ..judging.counts import count_verdicts, counted_cells, measure_agreement, measure_distance
 from ..judging.criterion import OUTCOMES
 from ..judging.tables import ABSENT, Cell, Table, tabulate
@@ -45,6 +46,9 @@ tests discrimination and protocol, not fidelity.
 - *Better*, *worse*: the difference is more than that, and zero is outside of the interval.
 - *Not decidable*: anything else. The methods differ by less than the noise, our runs are too few, the paper does not
   say of how many runs its deviations are, or our data were made to match the figure."""
+COUNTED = """Counts are of published figures, without times; a figure that two tables have is counted once. Where
+parameters are *searched from* some rows on, all are tried on these, the best quarter on four times as many, and so on,
+until the rows are all used (successive halving)."""
 
 
 def write_pages(folder: Path, results_folder: Path, studies: Sequence[Study]) -> list[Path]:
@@ -101,18 +105,21 @@ def _page(paper: str, tables: Sequence[Table], drawings: Mapping[str, bytes]) ->
 
 def _claims(tables: Sequence[Table]) -> Iterator[str]:
     """Yield the claims of a paper, with their verdicts and what shows them."""
+    found = list(check_claims(tables))
     rows = [
         [
             escape(claim.text),
             f"**{finding.verdict}**",
             f"{escape(finding.text)} ([{table.study.label}](#{claim.study}))",
         ]
-        for claim, table, finding in check_claims(tables)
+        for claim, table, finding in found
     ]
     if rows:
+        counts = Counter(finding.verdict for _, _, finding in found)
+        listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
         yield "## What it claims, and whether it holds"
+        yield f"Of {len(rows)} claims: {listed}. [What the verdicts mean](README.md#claims)."
         yield markdown_table(["claim", "verdict", "measured"], rows)
-        yield "[What the verdicts mean](README.md#claims)."
 
 
 def _index(tables: Sequence[Table]) -> str:
@@ -135,7 +142,7 @@ def _index(tables: Sequence[Table]) -> str:
         parts += ["## What the papers claim, and whether it holds", RULE]
         parts.append(markdown_table(["paper", "claim", "verdict"], claims))
     parts += ["## The strict criterion", WORDS, *_power(tables), _counts_table(tables)]
-    parts.append("Counts are of published figures, without times; a figure that two tables have is counted once.")
+    parts.append(COUNTED)
     return join_parts([*parts, *_sessions(tables), f"Made by `{COMMAND}`."])
 
 

@@ -75,22 +75,25 @@ def draw(table: Table) -> bytes:
 
 def draw_overview(tables: Sequence[Table]) -> bytes:
     """Draw a point for each published figure that was measured, measured against published, by paper."""
-    by_paper: dict[str, list[Cell]] = {}
-    for table in tables:
-        by_paper.setdefault(table.study.paper, []).extend(cell for cell in table.counted if cell.measured)
-    by_paper = {paper: cells for paper, cells in by_paper.items() if cells}
-    looks = _looks(by_paper)
+    measured = [(table.study, cell) for table in tables for cell in table.counted if cell.measured]
+    real = [(s, cell) for s, cell in measured if cell.metric == "auc" and not s.subjects[cell.data].generator]
+    papers = dict.fromkeys(study.paper for study, _ in measured)
+    looks = {paper: {"color": c, "marker": m} for paper, c, m in zip(papers, COLOURS, MARKERS, strict=False)}
 
     def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        axes.axline((0.5, 0.5), slope=1, color="0.5", linewidth=1)
-        for paper, cells in by_paper.items():
-            x, y = ([value.mean for cell in cells if (value := getattr(cell, of))] for of in ("published", "measured"))
-            axes.plot(x, y, linestyle="", label=paper, alpha=0.6, **looks[paper])
-        axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal", xlabel="published", ylabel="measured")
+        for axes, cells, title in zip(
+            figure.subplots(1, 2), (measured, real), ("all figures", "AUC on real data"), strict=True
+        ):
+            values = [(s.paper, c.published.mean, c.measured.mean) for s, c in cells if c.published and c.measured]
+            ends = min((min(value[1:]) for value in values), default=0.0) - 0.01, 1.01
+            axes.plot(ends, ends, color="0.5", linewidth=1)
+            for paper, look in looks.items():
+                x, y = ([value[k] for value in values if value[0] == paper] for k in (1, 2))
+                axes.plot(x, y, linestyle="", label=paper, alpha=0.6, **look)
+            axes.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="measured", title=title)
         _legend(figure, looks)
 
-    return _svg(paint, 1.8 * PANEL[0], 2.3 * PANEL[1]) if by_paper else b""
+    return _svg(paint, 2.8 * PANEL[0], 2 * PANEL[1]) if measured else b""
 
 
 def _compared(table: Table, metric: str) -> list[Cell]:
@@ -175,8 +178,9 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
     assert table.study.curve is not None  # only figures have curves
     curve = table.study.curve
     axes.set_axis_on()
-    if metric == "gap":
+    if metric == "gap":  # over a linear axis of iterations linear convergence is a straight line
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:.0e}")
     for label, (data, method) in table.panels[name].items():
         look, line, cell = looks[label], table.curves.get((data, method, metric)), table.cells[data, method, metric]
         if line is not None and line.points:
@@ -185,7 +189,7 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
         elif cell.measured is not None:
             axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=label)
     axes.set(title=name, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
-    if curve.scale == "log":
+    if curve.scale == "log" and metric != "gap":
         per_value = {entry.per_value for entry in table.study.methods.values()}
         _logarithmic(axes, sorted({x * times for x in curve.values for times in per_value}))
 

@@ -13,7 +13,7 @@ from aucmax.papers.registry import plain_name
 from ..judging.counts import count_verdicts, measure_distance
 from ..judging.criterion import AGREES, BETTER, OUTCOMES, UNDECIDABLE, WORSE
 from ..judging.tables import ABSENT, LOSES, WINS, Cell, CurvePoint, Table, find_edges
-from ..running.store import Grouping, Session, Setting
+from ..running.store import Grouping, Record, Session, Setting
 from ..study import SCALINGS, Curve, Study, StudyMethod, Value
 from .markdown import (
     NONE,
@@ -141,19 +141,20 @@ def _cut_grids(table: Table) -> Iterator[str]:
 
 def _edges(table: Table) -> Iterator[str]:
     """Yield a sentence on the parameters that most fits chose at an end of their grid."""
-    totals: dict[tuple[str, str], Counter[str]] = {}
-    for data in table.study.subjects:
-        for method, entry in table.study.methods.items():
-            own = (
-                [r for r in table.results.records if (r.data, r.method) == (data, method)] if entry.method.grid else []
-            )
-            for edge in find_edges(table.study, data, method, own):
-                totals.setdefault((method, edge.parameter), Counter()).update({edge.end: edge.chosen, "all": edge.runs})
+    chosen: Counter[tuple[str, str, str]] = Counter()
+    runs: Counter[tuple[str, str, str]] = Counter()
+    by_fit: dict[tuple[str, str], list[Record]] = {}
+    for record in table.results.records:
+        by_fit.setdefault((record.data, record.method), []).append(record)
+    for data, method in by_fit.keys() & {key[:2] for key in table.cells}:
+        records = by_fit[data, method]
+        for edge in find_edges(table.study, data, method, records):
+            chosen[method, edge.parameter, edge.end] += edge.chosen
+            runs[method, edge.parameter, edge.end] += edge.runs
     listed = [
-        f"{escape(method)}'s {parameter} at its {end} in {counts[end]:,} of {counts['all']:,}"
-        for (method, parameter), counts in totals.items()
-        for end in ("least", "largest")
-        if 2 * counts[end] > counts["all"]
+        f"{key[1]} of {escape(key[0])} at its {key[2]} in {count:,} of {runs[key]:,}"
+        for key, count in sorted(chosen.items())
+        if 2 * count > runs[key]
     ]
     if listed:
         yield f"Chosen at the edge of the paper's grid in most fits: {'; '.join(listed)}."
@@ -234,13 +235,17 @@ def _explanation(table: Table, text: str) -> str:
     for cell in table.cells.values():
         if cell.reason and cell.reason.text == text and cell.published and cell.measured:
             run = cell.reason.run.format(data=cell.data)
-            key = (cell.data, run) if run in table.study.methods else (run, cell.method)
-            shown = table.cells[*key, cell.metric]
-            values = [number_text(v.mean, cell.metric) if v else NONE for v in (cell.measured, shown.measured)]
-            beside = f" (published {exact_text(shown.published.mean, cell.metric)})" if shown.published else ""
+            shown = table.cells[*((cell.data, run) if run in table.study.methods else (run, cell.method)), cell.metric]
+            published, other = (
+                exact_text(each.published.mean, cell.metric) if each.published else "" for each in (cell, shown)
+            )
+            measured, by_run = (
+                number_text(each.measured.mean, cell.metric) if each.measured else NONE for each in (cell, shown)
+            )
+            beside = f", published {other}" if other else ""
             figures.append(
-                f"{escape(cell.method)} on {escape(cell.data)} {values[0]}, published "
-                f"{exact_text(cell.published.mean, cell.metric)}, {escape(run)} {values[1]}{beside}"
+                f"{escape(cell.method)} on {escape(cell.data)} {measured}, published {published} "
+                f"({escape(run)}: {by_run}{beside})"
             )
     return f"{one_line(text)} {'; '.join(figures)}."
 
@@ -250,23 +255,26 @@ def _readings(table: Table) -> Iterator[str]:
     rows = []
     for metric in table.metrics:
         published = table.study.published.get(metric, {})
-        for method in dict.fromkeys(method for _, method in published):
-            own = {label for _, label in published}
-            others = [m for m in table.study.methods if m.startswith(f"{method}, ") and m not in own]
+        methods = dict.fromkeys(method for _, method in published)
+        for method in methods:
+            others = [m for m in table.study.methods if m.startswith(f"{method}, ") and m not in methods]
             for reading in (method, *others) if others else ():
+                # with what was published of the method, on the data that all of the rows have
                 cells = [
-                    table.cells[data, reading, metric]._replace(published=table.cells[data, method, metric].published)
+                    table.cells[data, method, metric]._replace(measured=table.cells[data, reading, metric].measured)
                     for data, known in published
                     if known == method and all(table.cells[data, m, metric].measured for m in (method, *others))
                 ]
+                judged = [cell.judgement.tolerance - abs(cell.difference or 0) for cell in cells if cell.judgement]
                 found = measure_distance(cells)
                 if found.median is not None:
-                    rows.append([escape(reading), METRIC_NAMES[metric], str(found.figures), f"{found.median:.4f}"])
+                    near = f"{sum(left >= 0 for left in judged)} of {len(judged)}"
+                    rows.append(
+                        [escape(reading), METRIC_NAMES[metric], str(found.figures), f"{found.median:.4f}", near]
+                    )
     if rows:
-        yield fold(
-            "How near other readings of the paper are, and our defaults",
-            markdown_table(["row", "of", "figures", "median distance"], rows),
-        )
+        header = ["row", "of", "figures", "median distance", "within the tolerance of the strict criterion"]
+        yield fold("How near other readings of the paper are, and our defaults", markdown_table(header, rows))
 
 
 def _overview(table: Table, metric: str) -> str:
