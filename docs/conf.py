@@ -116,10 +116,11 @@ def adapt_markdown(app, page: str, source: list[str]) -> None:
     source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
 
 
-def drop_foreign_references(app, what, name, thing, options, lines: list[str]) -> None:
-    """Leave the text of references into scikit-learn's own pages, which its inherited docstrings have."""
+def adapt_docstring(app, what, name, thing, options, lines: list[str]) -> None:
+    """Leave the text of references into scikit-learn's own pages, and link the pages of this site."""
     for k, line in enumerate(lines):
-        lines[k] = re.sub(r":(?:ref|term):`([^<`]+?)(?: *<[^>]*>)?`", r"\1", line)
+        line = re.sub(r":(?:ref|term):`([^<`]+?)(?: *<[^>]*>)?`", r"\1", line)
+        lines[k] = re.sub(r"(?:``)?\bdocs/([\w/-]+)\.md(?:``)?", r":doc:`/\1`", line)
 
 
 def skip_tuple_members(app, what, name, member, skip: bool, options) -> bool | None:
@@ -137,6 +138,6 @@ def wrap_pictures(app, doctree) -> None:
 def setup(app) -> None:
     """Connect what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", skip_tuple_members)
-    app.connect("autodoc-process-docstring", drop_foreign_references)
+    app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("source-read", adapt_markdown)
     app.connect("doctree-read", wrap_pictures)

@@ -625,3 +625,56 @@ def test_the_smaller_label_as_positive_reverses_the_area():
 def test_positive_labels_that_cannot_be(y, pos_label, message):
     with pytest.raises(ValueError, match=message):
         roc_auc(y, [1.0, 2.0, 3.0], pos_label=pos_label)
+
+
+# Groups of dependent rows
+
+
+def obuchowski(positive, scores, groups):
+    """The variance of the AUC of clustered rows, as in Obuchowski (1997), by loops over pairs and clusters."""
+    ones, zeros = scores[positive], scores[~positive]
+    wins = (ones[:, None] > zeros) + (ones[:, None] == zeros) / 2
+    auc, m, n = wins.mean(), len(ones), len(zeros)
+    names = np.unique(groups)
+    s10 = np.array([(wins.mean(axis=1) - auc)[groups[positive] == g].sum() for g in names])
+    s01 = np.array([(wins.mean(axis=0) - auc)[groups[~positive] == g].sum() for g in names])
+    factor = len(names) / (len(names) - 1)
+    return factor * (s10 @ s10 / m**2 + s01 @ s01 / n**2 + 2 * s10 @ s01 / (m * n))
+
+
+def test_interval_by_groups_is_obuchowskis():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(25), 4 + np.arange(25) % 3)
+    positive = np.arange(len(groups)) % 2 == 0  # each group has both classes
+    scores = (rng.normal(size=25)[groups] + rng.normal(size=len(groups)) + positive).round(1)
+    found = roc_auc_ci(positive, scores, groups=groups.astype(str))
+    assert found.auc == pytest.approx(roc_auc_score(positive, scores))
+    assert found.standard_error**2 == pytest.approx(obuchowski(positive, scores, groups))
+    assert found.high - found.auc == pytest.approx(1.959964 * found.standard_error)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_of_one_row_are_rows(weighted):
+    rng = np.random.default_rng(1)
+    positive, weights = rng.random(200) < 0.3, rng.integers(1, 4, 200) if weighted else None
+    a, b = (rng.normal(size=200) + positive for _ in range(2))
+    names, rows = rng.permutation(200), np.repeat(np.arange(200), 3)
+    # Weights lose a little of DeLong's degrees of freedom.
+    close = {"rel": 0.01} if weighted else {"rel": 1e-9}
+    alone, paired = roc_auc_ci(positive, a, weights), compare_auc(positive, a, b, weights)
+    assert roc_auc_ci(positive, a, weights, groups=names)[3] == pytest.approx(alone[3], **close)
+    assert compare_auc(positive, a, b, weights, groups=names).statistic == pytest.approx(paired.statistic, **close)
+    if not weighted:
+        copied = compare_auc(positive[rows], a[rows], b[rows], groups=rows)
+        assert copied == pytest.approx(paired)
+
+
+def test_groups_that_say_nothing_are_refused():
+    y, scores = [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(ValueError, match="needs rows of each class in at least two groups"):
+        roc_auc_ci(y, scores, groups=[0, 1, 2, 1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        roc_auc_ci(y, scores, groups=[0, 1])
+    dask = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match=r"groups= needs all scores in one place: compute\(\) y and scores first"):
+        roc_auc_ci(y, dask.from_array(np.array(scores)), groups=[0, 1, 2, 3])

@@ -57,14 +57,15 @@ left.set_yticks(range(len(lines)), [f"{entry.column}: {entry.values}" for entry 
 left.axvline(0, color="black", linewidth=0.8)
 left.set(xlabel="points", title=f"base points {card.base_points}", ylim=(len(lines) - 0.5, -0.5))
 
-parts = card.parts(applicant)[0]
+names, points, _ = card.contributions(applicant)
+parts = points[0]
 order = np.argsort(parts)
 steps = card.base_points + np.concatenate([[0], np.cumsum(parts[order])])
 for place, (low, high) in enumerate(itertools.pairwise(steps)):
     right.barh(place, high - low, left=low, color="C1" if high < low else "C0", alpha=0.7)
     right.text(max(low, high) + 1, place, f"{high - low:+d}", va="center")
 right.axvline(card.base_points, color="0.6", linestyle=":")
-right.set_yticks(range(len(order)), [f"{X.columns[j]}: {applicant.iloc[0, j]}" for j in order])
+right.set_yticks(range(len(order)), [f"{names[j]}: {applicant.iloc[0][names[j]]}" for j in order])
 right.set(ylim=(len(order) - 0.5, -0.5), xlabel="score", title=f"an applicant with {card.score(applicant)[0]} points")
 right.use_sticky_edges = False  # room for the numbers
 right.margins(x=0.2)
@@ -72,5 +73,6 @@ right.margins(x=0.2)
 # %%
 # The reasons of that score, and the card as SQL.
 
-print(card.reasons(applicant, n_reasons=3)[0])
+for line in card.reasons(applicant, n_reasons=3)[0]:
+    print(f"{line.column} {line.values}: {line.points:+d} points")
 print(card.to_sql("duckdb", table="loans")[-900:])

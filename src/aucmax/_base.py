@@ -39,6 +39,7 @@ from .rows.validate import (
     check_weights,
     find_classes,
     naming_text,
+    refuse_masked,
     stream_classes,
 )
 from .search.calibration import Calibration, calibrate
@@ -210,6 +211,7 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = True) -> tuple[Any, Any, Any]:
         require_memory(X)
+        refuse_masked(y=y)
         # Whether X is finite is checked in its moments, which saves a pass over the data.
         with naming_text(X):
             X, y = validate_data(
@@ -509,10 +511,14 @@ class MomentClassifier(LinearAUCClassifier):
         moments.check_both_classes()
         self._forget(*self._of_rows)
         self.n_features_in_ = moments.n_features
+        if moments.feature_names is not None:
+            self.feature_names_in_ = moments.feature_names
         return self._fit_moments(moments.copy())
 
     def _fit_moments(self, moments: ClassMoments) -> Self:
         self.moments_, self.classes_ = moments, moments.classes
+        if hasattr(self, "feature_names_in_"):
+            moments.feature_names = self.feature_names_in_
         if moments.weight.all():
             self._solve_moments(moments)
         return self

@@ -46,8 +46,9 @@ class ArgumentError(ValueError):
 
 
 def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message."""
-    first, rest = [" ".join(column.split()) for column in list(columns)[:10]], len(columns) - 10
+    """Return a list of the first columns for a message, in quotes if blanks are around them."""
+    first, rest = list(columns)[:10], len(columns) - 10
+    first = [" ".join(column.split()) if column == column.strip() else repr(column) for column in first]
     return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")
 
 
@@ -84,7 +85,19 @@ def printable(text: str) -> str:
     >>> print(printable("column \x1b[2J"))
     column \x1b[2J
     """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def one_line(text: str) -> str:
+    r"""Return a text with escapes for all that may end a line or hide something.
+
+    Examples
+    --------
+    >>> from aucmax._text import one_line
+    >>> print(one_line("a" + chr(10) + "DROP TABLE b"))
+    a\nDROP TABLE b
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def warn_user(message: str) -> None:

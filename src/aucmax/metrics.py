@@ -15,9 +15,9 @@ from .rows.arrays import to_host
 from .rows.dispatch import label_mask, remote_scores, require_memory
 from .rows.memory import MemorySpace
 from .rows.protocol import ScoreSpace, Targets
-from .rows.summaries.delong import estimate_aucs
+from .rows.summaries.delong import UNITS, doubled_weights, estimate_aucs, units_of
 from .rows.summaries.ranking import areas
-from .rows.validate import check_class_weights, check_weights, find_classes
+from .rows.validate import check_class_weights, check_groups, check_weights, find_classes, refuse_masked
 
 
 class AUCInterval(NamedTuple):
@@ -147,6 +147,7 @@ def roc_auc_ci(
     scores: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     pos_label: Any = None,
 ) -> AUCInterval:
@@ -162,6 +163,9 @@ def roc_auc_ci(
         Scores of rows that were not used in training: a higher score means more likely positive.
     sample_weight : {array-like, Dask array or series} of shape (n_samples,), default=None
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that depend on each other, such as the rows of one patient: the groups are then independent, and
+        the rows of a group need not be [2]_. By default, all rows are independent.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the AUC of the population.
     pos_label : label, default=None
@@ -184,6 +188,7 @@ def roc_auc_ci(
     ----------
     .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or more
        correlated receiver operating characteristic curves: a nonparametric approach", Biometrics 44 (1988).
+    .. [2] N. A. Obuchowski, "Nonparametric analysis of clustered ROC curve data", Biometrics 53 (1997).
 
     Examples
     --------
@@ -193,7 +198,7 @@ def roc_auc_ci(
     0.889 in [0.581, 1.000]
     """
     quantile = _normal_quantile(confidence_level)
-    (auc,), error = _delong(label_mask(y, pos_label), sample_weight, scores=scores)
+    (auc,), error = _delong(label_mask(y, pos_label), sample_weight, groups, scores=scores)
     return AUCInterval(auc, max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0), error)
 
 
@@ -203,6 +208,7 @@ def compare_auc(
     scores_b: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     pos_label: Any = None,
 ) -> AUCComparison:
@@ -216,6 +222,9 @@ def compare_auc(
         Two scores of each row; the rows were not used in training. A higher score means more likely positive.
     sample_weight : {array-like, Dask array or series} of shape (n_samples,), default=None
         Weights of the rows. The weight of a pair is the product of the weights of its two rows.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that depend on each other, such as the rows of one patient: the groups are then independent, and
+        the rows of a group need not be [2]_. By default, all rows are independent.
     confidence_level : float in (0, 1), default=0.95
         Probability with which the interval should cover the difference of the two AUCs of the population.
     pos_label : label, default=None
@@ -231,6 +240,7 @@ def compare_auc(
     ----------
     .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or more
        correlated receiver operating characteristic curves: a nonparametric approach", Biometrics 44 (1988).
+    .. [2] N. A. Obuchowski, "Nonparametric analysis of clustered ROC curve data", Biometrics 53 (1997).
 
     Examples
     --------
@@ -240,7 +250,8 @@ def compare_auc(
     difference 0.333, p = 0.221
     """
     quantile = _normal_quantile(confidence_level)
-    (auc_a, auc_b), error = _delong(label_mask(y, pos_label), sample_weight, scores_a=scores_a, scores_b=scores_b)
+    given = {"scores_a": scores_a, "scores_b": scores_b}
+    (auc_a, auc_b), error = _delong(label_mask(y, pos_label), sample_weight, groups, **given)
     difference = auc_a - auc_b
     if error > 0:
         statistic = difference / error
@@ -346,6 +357,7 @@ def _count_support(coef: Any, support: ArrayLike, threshold: float) -> tuple[int
 
 def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray:
     """Return finite float64 scores of at most `max_ndim` dimensions, without a copy if possible."""
+    refuse_masked(**{name: scores})
     with np.errstate(invalid="ignore"):  # its sum may be inf - inf where scores reach 1e308
         array: np.ndarray = check_array(scores, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
     if array.ndim > max_ndim:
@@ -356,6 +368,7 @@ def _check_scores(scores: ArrayLike, name: str, max_ndim: int = 1) -> np.ndarray
 
 def _check_labels(y: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the two classes, sorted, and the mask of the rows of the second."""
+    refuse_masked(y=y)
     labels: np.ndarray = column_or_1d(y, warn=True)
     check_consistent_length(labels, scores)
     classes = find_classes(labels)
@@ -386,8 +399,13 @@ def _normal_quantile(confidence_level: float) -> float:
     return float(-ndtri(0.5 * (1 - confidence_level)))
 
 
-def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], float]:
-    """Return the AUCs, and DeLong's standard error of the AUC or of the difference of two."""
+def _delong(y: Any, sample_weight: Any, groups: Any, **scores: Any) -> tuple[list[float], float]:
+    """Return the AUCs, and the standard error of the AUC or of the difference of two."""
+    if groups is not None:
+        for name, values in scores.items():
+            require_memory(values, f"groups= needs all scores in one place: compute() y and {name} first.", None)
+        y, sample_weight = to_host(y), to_host(sample_weight)
+        scores, groups = {name: to_host(values) for name, values in scores.items()}, check_groups(groups, y)
     remote = remote_scores(y, sample_weight, **scores)
     space: ScoreSpace
     if remote is not None:
@@ -407,6 +425,32 @@ def _delong(y: Any, sample_weight: Any, **scores: Any) -> tuple[list[float], flo
         )
     if remote is not None:
         aucs, variance = remote.estimate()
+    elif groups is not None:
+        moves = [auc_influences(positive, each, weights, groups) for each in vectors]
+        aucs, change = areas(positive, iter(vectors), weights), moves[0] - moves[1] if len(moves) > 1 else moves[0]
+        variance = float(change @ change)
     else:
         aucs, variance = estimate_aucs(space, *vectors, weighted=sample_weight is not None)
     return aucs, math.sqrt(variance)
+
+
+def auc_influences(
+    positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, groups: np.ndarray
+) -> np.ndarray:
+    """Return by how much each group of rows moves the AUC; the sum of the squares is the variance of the AUC.
+
+    A row moves it by its placement value minus the mean of its class, times its share of the weight of the class. Both
+    classes have a factor n / (n - 1) in the variance, for n groups: if each row is a group, the variance is DeLong's.
+    """
+    _, codes = np.unique(groups, return_inverse=True)
+    weights = np.ones(len(scores)) if weights is None else weights
+    moves = np.empty(len(scores))
+    for side, sign in ((positive, 1), (~positive, -1)):
+        own, other = weights[side], weights[~side]
+        counts = doubled_weights(scores[~side], units_of(other, other.sum()), scores[side])
+        n = len(np.unique(codes[side & (weights > 0)]))
+        if n < 2:
+            raise ValueError("the interval by groups needs rows of each class in at least two groups.")
+        share = sign * np.sqrt(n / (n - 1)) * own / own.sum()
+        moves[side] = share * (counts - np.average(counts, weights=own)) / (2 * UNITS)
+    return np.bincount(codes, moves)

@@ -54,7 +54,13 @@ STUDIES = {
     "peers": Study("test AUC and time beside other libraries", "peers.measure", f"{page('peers')} --readme README.md"),
     "tables": Study("the table classifier beside logistic regression, trees and EBM", "peers.tables", page("tables")),
     "cards": Study("scorecards beside optbinning's, over the number of lines", "peers.cards", page("cards")),
+    "published": Study(
+        "all published algorithms with their defaults, over time and passes", "peers.published", page("published")
+    ),
     "defaults": Study("what the alternatives to the defaults would give", "choices.defaults", page("defaults")),
+    "minimisers": Study(
+        "the stochastic defaults beside the exact minimiser of their own loss", "choices.minimisers", page("defaults")
+    ),
     "losses": Study("the losses beside a tuned logistic regression", "choices.losses", page("losses")),
     "honest": Study("the AUC to quote, on shuffled labels and beside nested folds", "choices.honest", page("honest")),
     "variants": Study("the defaults beside the papers' own variants", "choices.variants", page("variants")),

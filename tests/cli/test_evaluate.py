@@ -1,4 +1,4 @@
-"""`aucmax evaluate`: the figures of `evaluate` and `evaluate_by`, with weights, costs and groups."""
+"""`aucmax evaluate`: the figures of `evaluate`, with weights, costs and groups."""
 
 import json
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aucmax import TableClassifier, load_model
-from aucmax.report.evaluation import evaluate, evaluate_by
+from aucmax.report.evaluation import evaluate
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -16,12 +16,13 @@ Y = np.where(RNG.random(N) < 1 / (1 + np.exp((42 - FRAME["age"]) / 4)), "yes", "
 REGION = np.where(np.arange(N) < 8, "tiny", np.where(RNG.random(N) < 0.4, "north", "south")).astype(object)
 REGION[-5:] = None
 WEIGHT = np.arange(N) % 4 / 2
+PERSON = np.argsort(np.argsort(FRAME["age"].to_numpy())) // 5  # neighbours in age
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate")
-    FRAME.assign(region=REGION, w=WEIGHT, y=Y).to_csv(folder / "rows.csv", index=False)
+    FRAME.assign(region=REGION, person=PERSON, w=WEIGHT, y=Y).to_csv(folder / "rows.csv", index=False)
     TableClassifier("curves", cv=0).fit(FRAME, Y).save(folder / "model")
     return folder
 
@@ -53,14 +54,16 @@ def test_figures_thresholds_gains_and_calibration(told, scored):
     assert (found["ks"], found["gini"]) == (expected.ks, expected.gini.value)
     assert [each["rule"] for each in found["thresholds"]] == list(expected.thresholds)
     for each, at in zip(found["thresholds"], expected.thresholds.values(), strict=True):
-        assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost((1, 5)))
+        assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost)
     for each, tenth in zip(found["gains"], expected.gains, strict=True):
         assert (each["n_samples"], each["n_positive"], each["lift"]) == (tenth.rows, tenth.positives, tenth.lift)
     calibration = expected.calibration
     assert found["calibration"]["brier"] == pytest.approx(calibration.brier)
     assert found["calibration"]["slope_low"] == pytest.approx(calibration.slope.low)
     assert found["calibration"]["bins"][3]["rate_high"] == pytest.approx(calibration.bins[3].rate.high)
-    assert found["groups"] == []
+    assert found["thresholds"][1]["recall_low"] == expected.thresholds["false positive rate 5%"].recall.low
+    assert found["thresholds"][1]["probability"] == expected.thresholds["false positive rate 5%"].probability
+    assert (found["by"], found["n_groups"]) == ([], None)
 
 
 def test_weights_are_a_column_and_reach_all_figures(told, scored):
@@ -72,23 +75,37 @@ def test_weights_are_a_column_and_reach_all_figures(told, scored):
 
 
 def test_groups_have_auc_rates_and_calibration_with_intervals(told, scored):
-    found = told("--by", "region")["groups"]
-    expected = evaluate_by(REGION, Y, scored[0], probabilities=scored[1])
+    found = told("--by", "region")["by"]
+    expected = evaluate(Y, scored[0], probabilities=scored[1], by=REGION).by
     assert [each["group"] for each in found] == ["north", "south", "tiny", "missing"]
     for each, group in zip(found, expected, strict=True):
         assert each["n_samples"] == group.n_samples
         for name in ("recall", "fpr", "precision"):
-            estimate = getattr(group, name)
+            estimate = getattr(group.at, name)
             for key, value in ((name, estimate.value), (f"{name}_low", estimate.low), (f"{name}_high", estimate.high)):
                 assert each[key] == (None if np.isnan(value) else pytest.approx(value))
-        assert each["called_share"] == pytest.approx(group.called.value)
+        assert each["called_share"] == pytest.approx(group.at.called_share.value)
         assert each["calibration"]["mean_probability"] == pytest.approx(group.calibration.mean)
     assert found[0]["auc_high"] == pytest.approx(expected[0].auc.high)
     assert found[2]["auc"] is found[2]["auc_low"] is None
     assert "10 of each are needed" in found[2]["note"]
-    weighted = told("--by", "region", "--weight", "w")["groups"]
-    again = evaluate_by(REGION, Y, scored[0], WEIGHT, probabilities=scored[1])
-    assert weighted[1]["recall"] == pytest.approx(again[1].recall.value)
+    weighted = told("--by", "region", "--weight", "w")["by"]
+    again = evaluate(Y, scored[0], WEIGHT, probabilities=scored[1], by=REGION).by
+    assert weighted[1]["recall"] == pytest.approx(again[1].at.recall.value)
+
+
+def test_intervals_by_groups_of_dependent_rows(told, scored, run, folder):
+    found, expected = told("--group", "person"), evaluate(Y, scored[0], probabilities=scored[1], groups=PERSON)
+    assert found["n_groups"] == len(set(PERSON))
+    assert found["auc_standard_error"] == pytest.approx(expected.auc.standard_error)
+    assert found["auc_standard_error"] != pytest.approx(told()["auc_standard_error"])
+    assert found["thresholds"][5]["precision_low"] == pytest.approx(expected.thresholds["top 10%"].precision.low)
+    assert found["calibration"]["slope_low"] == pytest.approx(expected.calibration.slope.low)
+    assert told("--group", "plan", "--by", "plan")["by"][0]["note"].startswith(
+        "no AUC: 1 positive and 1 negative groups"
+    )
+    lines = run("evaluate", folder / "model", folder / "rows.csv", "--group", "person", "--by", "region")[1]
+    assert f"(Obuchowski, {len(set(PERSON))} groups)" in lines
 
 
 def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
@@ -98,14 +115,38 @@ def test_the_terminal_and_the_report_show_them(run, folder, tmp_path):
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for begin in ("top 5%", "100%", "north", "tiny", "missing"):
         assert any(line.startswith(begin) for line in lines), begin
-    assert "What each column is worth" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for part in ("What each column is worth", "<h2>By region</h2>", "tiny: no AUC: "):
+        assert part in page
+
+
+def test_a_file_without_rows(refused, folder, tmp_path):
+    (tmp_path / "none.csv").write_text("age,plan,y\n", encoding="utf-8")
+    assert refused("evaluate", folder / "model", tmp_path / "none.csv") == f"{tmp_path}/none.csv has no rows."
+
+
+def test_names_with_blanks_around_them(run, refused, tmp_path):
+    """pandas keeps the blanks of a header, and a file of rows is read without them."""
+    frame = FRAME.rename(columns={"plan": " plan"})
+    frame.assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    TableClassifier("curves", cv=0).fit(frame, Y).save(tmp_path / "model")
+    status, out, _ = run("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--by", " plan", "--json")
+    assert status == 0
+    assert [each["group"] for each in json.loads(out)["by"]] == ["basic", "plus"]
+    line = refused("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--by", "plan")
+    assert line == f"{tmp_path}/rows.csv has no column 'plan' for --by; its columns are age, ' plan', y."
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         (["--cost-fp", "1"], "--cost-fp and --cost-fn belong together: give both."),
-        (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, w, y."),
+        (["--group", "region"], "{0}: 5 rows have no value of 'region', the column of --group."),
+        (
+            ["--by", "plan", "--group", "who"],
+            "{0} has no column 'who' for --group; its columns are age, plan, region, person, w, y.",
+        ),
+        (["--by", "sex"], "{0} has no column 'sex' for --by; its columns are age, plan, region, person, w, y."),
         (["--weight", "age"], "{0}: the column 'age' is a feature of the model, so it cannot be the weight."),
     ],
 )

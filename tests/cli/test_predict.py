@@ -1,6 +1,7 @@
 """What `aucmax predict` can write: labels at a threshold, the top, reasons, another base rate, Parquet."""
 
 import csv
+import gzip
 import os
 from collections import Counter
 
@@ -150,7 +151,7 @@ def test_all_reasons_add_up_to_the_log_odds_and_name_the_values(folder):
         assert words["age"] == f"{FRAME['age'][k]:g}"
         assert words["plan"] == FRAME["plan"].fillna("missing")[k]
         assert words.get("owner", "No").lower() in ("yes", "no")
-        assert words["since (age in days)"] == f"{(FRAME['since'].max() - FRAME['since'][k]).days}"
+        assert words["since"] == f"{FRAME['since'][k]:%Y-%m-%d}"
         pair = next(name for name in words if " x " in name)
         assert words[pair] == ", ".join(words[name] for name in pair.split(" x "))
 
@@ -215,11 +216,16 @@ def test_parquet_has_a_group_of_rows_for_each_block(run, folder, tmp_path, monke
         (["--top", "nan%"], "--top nan% is not understood: give a number of rows, or a share such as 5%."),
         (["--threshold", "nan"], "--threshold must be a finite number."),
         (["--proba", "--threshold", "7"], "--threshold 7 is of a probability with --proba: give 0 to 1."),
+        (
+            ["--threshold", "1", "--top", "5"],
+            "--threshold and --top are two ways to choose rows: leave one of them out.",
+        ),
         (["--base-rate", "0.1"], "--base-rate is used only with --proba: scores and their order do not change."),
         (["--proba", "--base-rate", "1"], "--base-rate must be above 0 and below 1, got 1."),
         (
             ["-o", "{0}/scores.xlsx"],
-            "--output {0}/scores.xlsx ends with none of .csv, .txt, .parquet, .pq, which say what to write.",
+            "--output {0}/scores.xlsx ends with none of .csv, .txt, .csv.gz, .txt.gz, .parquet, .pq, "
+            "which say what to write.",
         ),
     ],
 )
@@ -227,6 +233,25 @@ def test_options_of_predict_that_cannot_be_used_are_refused(refused, folder, tmp
     given = [option.format(tmp_path) for option in options]
     assert refused("predict", folder / "model", folder / "rows.csv", *given) == line.format(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def test_compressed_csv_is_the_csv_and_always_the_same(run, folder, tmp_path):
+    for name in ("a.csv", "b.csv.gz", "c.TXT.GZ"):
+        assert run("predict", folder / "model", folder / "rows.csv", "--proba", "-o", tmp_path / name)[0] == 0
+    plain, *packed = ((tmp_path / name).read_bytes() for name in ("a.csv", "b.csv.gz", "c.TXT.GZ"))
+    assert gzip.decompress(packed[0]) == plain
+    assert packed[0] == packed[1]
+
+
+def test_a_file_without_rows(run, refused, folder, tmp_path):
+    header = (folder / "rows.csv").read_text(encoding="utf-8").partition("\n")[0]
+    (tmp_path / "none.csv").write_text(f"{header}\n", encoding="utf-8")
+    assert run("predict", folder / "model", tmp_path / "none.csv")[:2] == (0, "score_yes\n")
+    given = "predict", folder / "model", tmp_path / "none.csv"
+    assert refused(*given, "--top", "3") == f"{tmp_path}/none.csv has no rows, so --top has nothing to choose from."
+    line = refused(*given, "-o", tmp_path / "none.parquet")
+    assert line == "there are no rows, and so no types of columns to write as Parquet: write .csv."
+    assert os.listdir(tmp_path) == ["none.csv"]
 
 
 def test_parquet_needs_different_names(refused, folder, tmp_path):

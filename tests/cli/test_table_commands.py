@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, load_model
+from aucmax.cli.options import parse_cuts
 
 pandas = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)
@@ -155,7 +156,7 @@ def test_the_exported_card_scores_as_the_card_does(suffix, run, model, folder, t
     if suffix == ".csv":
         lines = list(csv.DictReader(text.splitlines()))
         assert int(lines[0]["points"]) == card.base_points
-        assert [(each["column"], int(each["points"])) for each in lines[1:]] == [
+        assert [(each["column"], int(each["points"])) for each in lines if each["column"]] == [
             (entry.column, entry.points) for entry in card.table()
         ]
         return
@@ -206,11 +207,12 @@ def test_the_card_has_the_lines_and_columns_that_were_asked_for(run, model):
     told = json.loads(run("scorecard", model, "--max-lines", "4", "--require", "owner", "--json")[1])
     card = Scorecard(load_model(model), 4, require=["owner"])
     assert [line["values"] for line in told["lines"]] == [entry.values for entry in card.table()]
-    assert (len(told["lines"]), told["held_out"], told["left_out"]) == (card.n_lines, None, card.left_out)
+    assert (len(told["lines"]), told["left_out"]) == (card.n_lines, card.left_out)
+    assert told["held_out"]["max_lines"] == card.held_out.lines == 2
     assert "owner" in [column["column"] for column in told["card_columns"]]
     judged = json.loads(run("scorecard", model, "--max-lines", "20", "--json")[1])["held_out"]
     held_out = Scorecard(load_model(model), 20).held_out
-    assert list(judged.values()) == [held_out.lines, held_out.lost, [held_out.low, held_out.high]]
+    assert list(judged.values()) == [held_out.lines, 20, held_out.lost, [held_out.low, held_out.high]]
     every = json.loads(run("scorecard", model, "--max-lines", "all", "--json")[1])
     assert len(every["lines"]) == Scorecard(load_model(model), None).n_lines > 10
     for few in ("few", "1"):
@@ -299,3 +301,10 @@ def test_evaluate_and_its_report_show_what_a_validator_asks_first(run, model, fo
     assert abs(told["calibration"]["mean_probability"] - told["base_rate"]) < 0.05
     probabilities = load_model(model).predict_proba(FRAME)[:, 1]
     assert told["calibration"]["mean_probability"] == pytest.approx(probabilities.mean())
+
+
+def test_cuts_are_numbers_or_days():
+    found = parse_cuts(["opened=2022-12-31,2023-12-31", "a=b=1,2.5"])
+    assert found == {"opened": ["2022-12-31", "2023-12-31"], "a=b": [1.0, 2.5]}
+    with pytest.raises(ValueError, match=r"^--cuts opened=2023-02-30 is not understood"):
+        parse_cuts(["opened=2023-02-30"])

@@ -1,13 +1,15 @@
 """Text of CSV is cut at the ends of lines, never inside of a quoted cell."""
 
 import csv
+import gzip
 import io
 import itertools
 import random
 
+import pyarrow.csv as arrow_csv
 import pytest
 
-from aucmax.files import open_source
+from aucmax.files import delimited, open_source
 from aucmax.files.lines import Quotes, find_opening
 
 
@@ -82,3 +84,34 @@ def test_a_byte_order_mark_inside_of_a_file_is_part_of_its_cell(tmp_path):
     for n_bytes in (1, 12, 1 << 20):
         kept = [block.kept[0] for block in open_source(path, keep=["a"]).blocks(n_bytes)]
         assert [cell for cells in kept for cell in cells] == ["1", "\ufeff2", "3"]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_a_quoted_cell_of_many_lines_is_read_in_few_steps(tmp_path, monkeypatch, packed):
+    fed, cell = [], "\n" * 300_000 + '""' + "\n" * 300_000 + "end"
+    text = f'a,y\n1,0\n"{cell}",1\n3,0\n'.encode()
+    (tmp_path / "rows.csv").write_bytes(gzip.compress(text) if packed else text)
+    feed_all = Quotes.feed
+    monkeypatch.setattr(Quotes, "feed", lambda self, part: (fed.append(part), feed_all(self, part))[1])
+    chunks = list(open_source(tmp_path / "rows.csv")._lines.chunks(10, 0, b","))
+    assert [chunk.text.count(b"\n") for chunk in chunks] == [3 + 600_000, 1]
+    assert b"".join(chunk.text for chunk in chunks) == text
+    assert len(fed) < 2000
+
+
+def test_columns_beyond_the_most_are_refused_and_many_take_the_spellings_that_are_there(tmp_path, monkeypatch):
+    path, given = tmp_path / "rows.csv", []
+    convert = arrow_csv.ConvertOptions
+    monkeypatch.setattr(arrow_csv, "ConvertOptions", lambda **options: given.append(options) or convert(**options))
+    path.write_text("a,b,c,d,y\n1,NA,3,,0\n1.5,2,n/a,5,1\n", encoding="utf-8")
+    expected = open_source(path, target="y").read().features
+    assert all(len(options["null_values"]) > 50 for options in given)
+    given.clear()
+    monkeypatch.setattr(delimited, "MANY_COLUMNS", 3)
+    features = open_source(path, target="y").read().features
+    assert features.tolist() == expected.tolist()
+    wide = [set(options["null_values"]) for options in given if len(options["include_columns"]) > 3]
+    assert all(words == {"", ".", "NA", "n/a"} for words in wide)
+    monkeypatch.setattr(delimited, "MOST_COLUMNS", 4)
+    with pytest.raises(ValueError, match=r"rows.csv has 5 columns, and CSV is read up to 4: write them as LIBSVM or"):
+        open_source(path)

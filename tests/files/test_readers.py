@@ -413,6 +413,7 @@ def test_open_source_refuses_a_missing_target(tmp_path):
     [
         (["true", "False"], np.array([True, False])),
         (["+1", "-1"], np.array([1.0, -1.0])),
+        (["1", "\N{MINUS SIGN}1"], np.array([1.0, -1.0])),
         (["yes", "no"], np.array(["yes", "no"], dtype=object)),
         (["-", "none"], np.array(["-", "none"], dtype=object)),
         (["2020-01-01", "2020-01-02"], np.array(["2020-01-01", "2020-01-02"], dtype=object)),

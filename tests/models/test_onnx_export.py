@@ -176,6 +176,9 @@ def test_the_largest_difference_is_that_of_all_rows(tmp_path, monkeypatch):
         assert found.n_rows == len(X)
         assert found.largest == pytest.approx(0.5)
         assert (found.low, found.high) == (shifted.min(), shifted.max())
+    shifted[9] = np.nan
+    with pytest.raises(ValueError, match=r"^Row 9 has the scores .* in .*model.onnx and nan of the model"):
+        measure_difference(path, X, shifted)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r"^Scores of ONNX files need the package onnxruntime: pip install onnxrun"):
         compare_scores(model, path, X)

@@ -283,7 +283,7 @@ def test_header_cannot_be_left_by_a_name():
 def test_card_without_lines_is_its_base():
     model, frame = small_model(a=np.arange(60) % 3, b=["u", "v"] * 30)
     card = Scorecard(model, 2)
-    card._found, card.n_lines = [], 0
+    card._lines, card.n_lines = [], 0
     for sql in (card.to_sql("sqlite", table="loans"), f"SELECT {card.to_sql('sqlite')} AS score FROM loans"):
         with closing(sqlite3.connect(":memory:")) as database:
             frame.to_sql("loans", database, index=False)

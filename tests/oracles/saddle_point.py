@@ -108,23 +108,26 @@ def fsauc_next_stage(p, n0, R, r, delta):
     return D, beta
 
 
-def fsauc(X, y, order, *, R, eta, delta=0.1, averaged=True) -> np.ndarray:
+def fsauc(X, y, order, *, R, eta, delta=0.1, averaged=True, lengths=None) -> np.ndarray:
     """FSAUC. Liu, Zhang, Chen, Wang, Yang: Fast Stochastic AUC Maximization with O(1/n)-Convergence Rate (2018).
 
     Stages of SOLAM with half its gradients on an l1 ball, kappa = 1: each restarts at the average of the last one, in
     a ball of half the radius. The share of positives p and the class means are running ones over all rows seen, with
     the current row. Not in the papers at hand: stages, constants and averages are those of the authors' code. The
     result is the average of the new iterates of the running stage. T - m n0 rows at the end of `order` are not used.
+    Stages can have other `lengths`.
     """
     m, n0 = fsauc_stages(len(order))
+    ends = np.cumsum(lengths or [n0] * m)
     d = X.shape[1]
     v1, alpha1, r, beta = np.zeros(d + 2), 0.0, 2 * np.sqrt(3) * R, 9.0
     D = 2 * np.sqrt(2) * r
     count, total = {+1: 0, -1: 0}, {+1: np.zeros(d), -1: np.zeros(d)}
     averages, iterates = [], []
-    for k in range(m):
+    for begin, end in zip([0, *ends], ends, strict=False):
+        n0 = end - begin
         v, alpha, v_sum = v1, alpha1, np.zeros(d + 2)
-        for i in order[k * n0 : (k + 1) * n0]:
+        for i in order[begin:end]:
             count[int(y[i])] += 1
             total[int(y[i])] = total[int(y[i])] + X[i]
             p = count[+1] / (count[+1] + count[-1])
@@ -135,7 +138,7 @@ def fsauc(X, y, order, *, R, eta, delta=0.1, averaged=True) -> np.ndarray:
             v = into_ball(v, v1, r)
             alpha = np.clip(alpha, alpha1 - D, alpha1 + D)
             v_sum = v_sum + v
-            averages.append(v_sum[:d] / (len(averages) - k * n0 + 1))
+            averages.append(v_sum[:d] / (len(averages) - begin + 1))
             iterates.append(v[:d])
         r = r / 2
         D, new_beta = fsauc_next_stage(p, n0, R, r, delta)

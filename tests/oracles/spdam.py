@@ -1,6 +1,7 @@
 """SPDAM. Natole, Ying, Lyu: Stochastic AUC Optimization Algorithms With Linear Convergence (2019)."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 
 def paired_rows(X, y):
@@ -20,12 +21,22 @@ def step_sizes(n, m, kappa, lam):
     return sigma, 1 / (4 * sigma * kappa**2), 1 - lam / (lam + 2 * sigma * kappa**2)
 
 
-def spdam(X, y, batches, *, lam, steps=None) -> np.ndarray:
+def in_ball(A, c, R):
+    """Return the minimiser of w'Aw/2 - c.w over |w| <= R."""
+    e, U = np.linalg.eigh(A)
+    z = U.T @ c
+    excess = lambda mu: np.linalg.norm(z / (e + mu)) - R  # noqa: E731
+    mu = 0.0 if excess(0.0) <= 0 else brentq(excess, 0.0, np.linalg.norm(c) / R, xtol=1e-15, rtol=1e-15)
+    return U @ (z / (e + mu))
+
+
+def spdam(X, y, batches, *, lam, steps=None, R=np.inf) -> np.ndarray:
     """SPDAM, Table 1, from beta = 0 and w = 0.
 
     `batches` has shape (T, m): row t holds the rows of the batch I, drawn without replacement. `steps` is
     (sigma, tau, theta); None means those of Theorem 4.1, with kappa the largest norm of the x^_i. The limit minimises
-    f/2 + (lam/2)|w|^2 with f the mean square loss of pairs. Iterates w, one row per step.
+    f/2 + (lam/2)|w|^2 with f the mean square loss of pairs, over the ball |w| <= R of Eq. (11). Iterates w, one row per
+    step.
 
     Corrected: x^ divides by sqrt(p_y), not sqrt(2 p_y), which does not match the conjugate |beta|^2/2; the 1/n of Eq.
     (13) is before the sum of both terms; the updates of Table 1 mean x^_i where they print x_i.
@@ -41,7 +52,7 @@ def spdam(X, y, batches, *, lam, steps=None) -> np.ndarray:
         new_beta[batch] = (beta[batch] + sigma * x_hat[batch] @ w_bar) / (1 + sigma)
         new_u = u + x_hat[batch].T @ (new_beta[batch] - beta[batch]) / n
         u_bar = u + n / m * (new_u - u)
-        new_w = np.linalg.solve(np.outer(b, b) + (lam + 1 / tau) * np.eye(len(b)), w / tau - u_bar - b)
+        new_w = in_ball(np.outer(b, b) + (lam + 1 / tau) * np.eye(len(b)), w / tau - u_bar - b, R)
         w_bar = new_w + theta * (new_w - w)
         beta, u, w = new_beta, new_u, new_w
         iterates.append(w)

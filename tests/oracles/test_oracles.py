@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from oracles import cbr, gaussian, hard_thresholding, oam, opauc, pair_sampling, saddle_point, spam, spdam, univariate
 
@@ -589,3 +589,82 @@ def test_gaussian_descent_decreases_enough_and_ends_after_250_steps(name):
         assert np.log2(alpha) == pytest.approx(round(np.log2(alpha)), abs=1e-9)
         assert alpha <= 1 + 1e-12
         assert F(new, *moments)[0] <= value - 1e-4 * alpha * g @ g + 1e-15
+
+
+# Misprints: why a line of a paper cannot be as it is printed (docs/guide/misprints.md)
+
+
+def test_the_printed_recursion_of_opauc_is_not_the_covariance():
+    X, _ = problem()
+    printed = corrected = np.zeros((3, 3))
+    c = np.zeros(3)
+    for T, x in enumerate(X, start=1):
+        old, c = c, c + (x - c) / T
+        shift = np.outer(old, old) - np.outer(c, c)
+        printed = printed + (np.outer(x, x) - printed) / T + shift
+        corrected = corrected + (np.outer(x, x) - corrected - np.outer(old, old)) / T + shift
+    np.testing.assert_allclose(corrected, np.cov(X.T, bias=True), atol=1e-14)
+    assert np.abs(printed - np.cov(X.T, bias=True)).max() > 0.05
+
+
+def test_the_penalty_of_reg_solam_is_not_beside_the_loss_as_in_its_equation_3():
+    """The best a, b and alpha of (6) leave p (1 - p) (f(w) - 1) + lambda/2 |w|^2."""
+    X, y = problem()
+    p, lam, w = np.mean(y == 1), 0.7, np.array([0.5, -0.2, 0.3])
+    s = X @ w
+    a, b = s[y == 1].mean(), s[y == -1].mean()
+    alpha = b - a
+    positive = (1 - p) * (s - a) ** 2 - 2 * (1 + alpha) * (1 - p) * s
+    negative = p * (s - b) ** 2 + 2 * (1 + alpha) * p * s
+    saddle = np.mean(np.where(y == 1, positive, negative) - p * (1 - p) * alpha**2) + lam / 2 * w @ w
+    f = np.mean((1 - pairs_of(X, y) @ w) ** 2)
+    assert saddle == pytest.approx(p * (1 - p) * (f - 1) + lam / 2 * w @ w)
+    assert saddle != pytest.approx(p * (1 - p) * (f - 1 + lam / 2 * w @ w), rel=0.01)
+
+
+def test_the_printed_recursion_of_psam_moves_where_the_loss_is_zero():
+    """Section III.B steps along prox(w); where a pair has its margin, prox(w) = w, and nothing should happen."""
+    X, w, lam, t0 = np.array([[2.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.1, 5.0
+    z = X[0] - X[1]
+    prox = w + min(1 / (lam * t0), max(0.0, 1 - w @ z) / (z @ z)) * z
+    np.testing.assert_array_equal(prox, w)
+    assert np.abs(w - prox / (lam * (1 + t0)) - w).max() > 1
+
+
+def test_the_printed_gaussian_auc_is_the_auc_and_not_one_minus_it():
+    X, y = problem()
+    (m_pos, S_pos, _), (m_neg, S_neg, _) = gaussian.class_moments(X, y)
+    w = m_pos - m_neg  # ranks most pairs right
+    printed = 1 - ndtr(w @ (m_neg - m_pos) / np.sqrt(w @ (S_pos + S_neg) @ w))
+    auc = np.mean(pairs_of(X, y) @ w > 0)
+    assert printed == pytest.approx(auc, abs=0.05)
+    assert gaussian.F_auc(w, *gaussian.class_moments(X, y))[0] == pytest.approx(1 - printed)
+
+
+def test_the_printed_test_of_the_backtracking_lets_a_step_rise():
+    """On |w|^2 the step from w to -w (1 + 1e-5) is refused unless the sign of the last term is turned."""
+    w, alpha = np.array([1.0]), 1 + 0.5e-5
+    g, trial = 2 * w, w - alpha * 2 * w
+    assert trial @ trial > w @ w
+    assert not trial @ trial > w @ w + 1e-4 * alpha * g @ g  # printed: accepted
+    assert trial @ trial > w @ w - 1e-4 * alpha * g @ g  # refused
+
+
+def test_the_printed_pairwise_hinge_is_less_for_the_wrong_order():
+    X, y = problem()
+    Z = pairs_of(X, y)
+    w = Z.mean(axis=0)  # ranks most pairs right
+
+    def printed(w):
+        return np.maximum(0, 1 - (-Z @ w)).mean()  # (6): the score of the negative less that of the positive
+
+    assert np.mean(Z @ w > 0) > 0.8
+    assert printed(-w) < printed(w)
+    assert np.maximum(0, 1 - Z @ w).mean() < np.maximum(0, 1 + Z @ w).mean()
+
+
+def test_a_mean_f1_is_at_most_what_the_mean_jaccard_index_allows():
+    """F1 = 2 J / (1 + J) of each run is concave in J; Table II has .365 beside a Jaccard index of .200."""
+    J = np.random.default_rng(0).uniform(0, 1, (100, 20)) * np.linspace(0.1, 1, 100)[:, None]
+    assert np.all((2 * J / (1 + J)).mean(axis=1) <= 2 * J.mean(axis=1) / (1 + J.mean(axis=1)) + 1e-15)
+    assert 2 * 0.200 / (1 + 0.200) < 0.365

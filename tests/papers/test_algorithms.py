@@ -160,7 +160,7 @@ def test_algorithm_random_state_gives_the_same_bits(name, data):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_algorithm_warm_start_in_two_parts_is_one_fit(name, data):
     X, y = data
-    horizon = {"horizon": 5} if name == "FSAUC" else {}
+    horizon = {"horizon": 5 * len(y)} if name == "FSAUC" else {}
     whole = make(name, max_iter=5, tol=None, random_state=0, **horizon).fit(X, y)
     half = make(name, max_iter=2, tol=None, random_state=0, warm_start=True, **horizon).fit(X, y)
     assert half.n_iter_ == 2
@@ -198,7 +198,7 @@ class StopAfter:
 @every_stochastic
 def test_algorithm_callback_can_end_a_fit_between_epochs(name, data):
     X, y = data
-    horizon = {"horizon": 6} if name == "FSAUC" else {}
+    horizon = {"horizon": 6 * len(y)} if name == "FSAUC" else {}
     whole = make(name, max_iter=6, tol=None, random_state=0, **horizon).fit(X, y)
     stopped = make(name, max_iter=6, tol=None, random_state=0, warm_start=True, **horizon)
     stopped.set_callbacks(StopAfter(4)).fit(X, y)

@@ -61,7 +61,7 @@ def plain_oam(X, y, size, C, gradient, seed):
             norms.append(z @ z)
             if z @ z == 0:
                 continue
-            c = C * max(1, seen / size) / 2 if C else min(1 / np.mean(norms) / np.sqrt(len(norms)), 1 / (z @ z))
+            c = C * max(1, seen / size) / 2 if C else min(4 / np.mean(norms) / np.sqrt(len(norms)), 1 / (z @ z))
             w = w + (c * (frozen @ z <= 1) if gradient else min(c, max(0, 1 - w @ z) / (z @ z))) * z
         if pairs:
             mass += 1

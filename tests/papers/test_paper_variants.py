@@ -117,7 +117,7 @@ CASES = {
     ),
     **{
         f"FSAUC, R={R:g}": (
-            aucmax.FSAUC(eta0=eta, radius=R, horizon=PASSES),
+            aucmax.FSAUC(eta0=eta, radius=R, horizon=PASSES * N_ROWS),
             lambda X, y, drawn, R=R, eta=eta: saddle_point.fsauc(X, y, joined(drawn), R=R, eta=eta),
         )
         for R, eta in ((0.1, 2.0), (1.0, 0.5), (10.0, 0.1))
@@ -129,6 +129,18 @@ CASES = {
         )
         for lam in (0.01, 1.0)
     },
+    "SPDAM, given steps": (
+        aucmax.SPDAM(alpha=0.1, batch_size=0.1, sigma=0.1, tau=0.01, theta=0.999, tol=None),
+        lambda X, y, drawn: spdam.spdam(
+            X, y, columns(drawn)[0].reshape(-1, N_ROWS // 10), lam=0.1, steps=(0.1, 0.01, 0.999)
+        ),
+    ),
+    "SPDAM, ball": (
+        aucmax.SPDAM(alpha=0.0, radius=0.05, batch_size=0.1, sigma=0.1, tau=0.01, tol=None),
+        lambda X, y, drawn: spdam.spdam(
+            X, y, columns(drawn)[0].reshape(-1, N_ROWS // 10), lam=0.0, steps=(0.1, 0.01, 1.0), R=0.05
+        ),
+    ),
     "SHTAUC": (
         aucmax.SHTAUC(n_nonzero=3, n_blocks=5, eta0=0.3),
         lambda X, y, drawn: hard_thresholding.sht_auc(X, y, blocks(drawn, 24), k=3, b=24, gamma=0.15),
@@ -247,7 +259,7 @@ def test_solam_with_the_longest_steps_of_its_grid(R, kind, monkeypatch):
 def test_the_ball_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
     X, y = make_rows()
     monkeypatch.setitem(globals(), "PASSES", 20)
-    clf, given = aucmax.FSAUC(eta0=8.0, radius=0.5, horizon=20), {"R": 0.5, "eta": 8.0}
+    clf, given = aucmax.FSAUC(eta0=8.0, radius=0.5, horizon=20 * N_ROWS), {"R": 0.5, "eta": 8.0}
     weights, drawn = fit_by_passes(clf, kind(X), y, monkeypatch)
     steps = np.minimum(count_steps(clf, drawn), 3 * (20 * N_ROWS // 3)) - 1
     expected = saddle_point.fsauc(X, y, joined(drawn), **given)[steps]
@@ -258,9 +270,26 @@ def test_the_ball_of_a_late_stage_of_fsauc_binds(kind, monkeypatch):
 
 
 @both_kinds
+def test_fsauc_in_a_stream_of_known_or_unknown_length(kind):
+    """Without a horizon, row t is in the stage whose number the paper gives for T = t rows."""
+    X, y = make_rows(n=1500)
+    given, stages = {"eta": 2.0, "R": 1.0}, [saddle_point.fsauc_stages(t)[0] for t in range(2, 1502)]
+    lengths = [stages.index(2) + 2, stages.index(3) - stages.index(2), 1500]
+    clf = aucmax.FSAUC(variant="paper", eta0=2.0, radius=1.0, shuffle=False, max_iter=1)
+    for horizon, parts in ((1500, None), (None, lengths)):
+        stream = clone(clf).set_params(horizon=horizon)
+        for start, stop in ((0, 1), (1, 256), (256, 700), (700, 1500)):
+            stream.partial_fit(kind(X[start:stop]), y[start:stop], classes=[-1, 1])
+        expected = saddle_point.fsauc(X, y, np.arange(1500), **given, lengths=parts)[-1]
+        np.testing.assert_allclose(stream.coef_[0], expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+        if horizon:
+            np.testing.assert_allclose(stream.coef_, clone(clf).fit(kind(X), y).coef_, rtol=1e-9)
+
+
+@both_kinds
 def test_a_small_ball_binds_although_the_l1_ball_does_not(kind):
     X, y = make_rows()
-    clf = aucmax.FSAUC(variant="paper", radius=10.0, max_iter=1, horizon=9, warm_start=True, random_state=0)
+    clf = aucmax.FSAUC(variant="paper", radius=10.0, max_iter=1, horizon=9 * N_ROWS, warm_start=True, random_state=0)
     clf.fit(kind(X), y).state_.scalars[2] = 0.3
     state = clf.fit(kind(X), y).state_
     v, v1 = np.append(state.w.last()[:-2], state.saddle[0, :2]), np.append(state.start[:-2], state.saddle[1, :2])
@@ -279,7 +308,7 @@ def test_the_interval_of_alpha_of_a_late_stage_of_fsauc_binds(kind, monkeypatch)
         state.scalars[3] = 0.02
 
     monkeypatch.setattr(aucmax.FSAUC, "_next_stage", next_stage)
-    weights, drawn = fit_by_passes(aucmax.FSAUC(eta0=2.0, radius=1.0, horizon=PASSES), kind(X), y, monkeypatch)
+    weights, drawn = fit_by_passes(aucmax.FSAUC(eta0=2.0, radius=1.0, horizon=PASSES * N_ROWS), kind(X), y, monkeypatch)
     found = {}
     for D in (0.02, np.inf):
         monkeypatch.setattr(saddle_point, "fsauc_next_stage", lambda *a, D=D, **k: (D, oracle_next(*a, **k)[1]))

@@ -4,12 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from oracles import spdam as oracle
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from aucmax import SPDAM, AUCClassifier, ClassMoments
 from aucmax.papers.engine.sample import Sample, Scaling
-from aucmax.papers.spdam import CentredRows, Steps, duality_gap
+from aucmax.papers.spdam import CentredRows, Steps, duality_gap, solve_in_ball
 from aucmax.rows.memory import MemoryRows
 
 
@@ -87,6 +88,39 @@ def test_duality_gap_is_primal_minus_dual_by_brute_force():
     assert gap == pytest.approx(primal - dual, rel=1e-6)
 
 
+def test_duality_gap_in_a_ball_is_primal_minus_dual_by_brute_force():
+    X, y = make_data(12, 3, share=0.4)
+    x, (dense, b) = centred(X, y), plain_rows(X, y)
+    rng = np.random.default_rng(2)
+    for alpha, R in ((0.0, 0.1), (0.3, 0.1), (0.3, 10.0)):
+        w, beta = rng.standard_normal(3), rng.standard_normal(12)
+        w *= 0.7 * R / np.linalg.norm(w)
+        u = dense.T @ beta / 12
+        A = np.outer(b, b) + alpha * np.eye(3)
+        v = oracle.in_ball(A, -(u + b), R)
+        dual = v @ A @ v / 2 + (u + b) @ v - np.mean(beta**2) / 2
+        primal = np.mean((dense @ w) ** 2) / 2 + w @ A @ w / 2 + b @ w
+        gap, value = duality_gap(x, alpha, with_slots(w), beta, x.combine(beta), R)
+        assert value == pytest.approx(primal + 0.5, rel=1e-12)
+        assert gap == pytest.approx(primal - dual, rel=1e-9)
+
+
+def test_the_minimiser_in_a_ball_is_found_for_any_numbers():
+    rng = np.random.default_rng(4)
+    for a in (0.0, 1e-3, 10.0):
+        for R in (1e-3, 1.0, 1e3):
+            c, b = rng.standard_normal((2, 4)) * 10 ** rng.uniform(-3, 3, (2, 1))
+            v = with_slots(c)
+            found = solve_in_ball(v, with_slots(b), a, R)
+            w = v[:4]
+            assert np.linalg.norm(w) <= R * (1 + 1e-12)
+            np.testing.assert_allclose(b * (b @ w) + found * w, c, rtol=0, atol=1e-9 * np.abs(c).max())
+            assert found == a or np.linalg.norm(w) == pytest.approx(R, rel=1e-12)
+    v = with_slots(np.array([3.0]))  # along b alone: nothing but b b' is left to divide by
+    assert solve_in_ball(v, with_slots(np.array([2.0])), 0.0, 5.0) < 1e-99
+    assert v[0] == 0.75
+
+
 def test_spdam_dual_values_stay_below_the_optimum():
     X, y = make_data(30, 4)
     x = centred(X, y)
@@ -151,6 +185,69 @@ def test_the_steps_are_the_corrected_ones_of_the_paper_where_no_batch_helps(data
     assert theta == pytest.approx(1 - alpha / (alpha + 2 * sigma[0] * kappa2))
 
 
+def test_the_printed_sigma_breaks_the_equations_of_the_proof():
+    """Eq. (23), as the proof uses it: both sides are equal for the corrected sigma, and far apart for the printed."""
+    n, m, kappa = 1000, 100, 3.0
+    for lam in (1e-3, 0.1, 10.0):
+        sigma, _, theta = oracle.step_sizes(n, m, kappa, lam)
+        printed = (n - m + np.sqrt((n - m) ** 2 + 4 * n * kappa**2 * m / lam)) / (8 * m * kappa**2)
+        assert printed == pytest.approx(sigma / (2 * lam))
+        for value, holds in ((sigma, True), (printed, False)):
+            theta = 1 - lam / (lam + 2 * value * kappa**2)
+            left, right = 1 + 1 / (2 * value) - m / n, theta * (1 + 1 / (2 * value))
+            assert (left == pytest.approx(right, rel=1e-9)) == holds
+
+
+def test_the_root_of_2p_that_is_printed_halves_the_covariances(data):
+    X, y = data
+    dense, b = plain_rows(X, y)
+    C = sum(np.cov(X[y == c].T, bias=True) for c in (0, 1))
+    lam = 0.1
+    for printed, share in ((False, 1.0), (True, 0.5)):
+        x = dense / np.sqrt(2 if printed else 1)
+        np.testing.assert_allclose(x.T @ x / len(y), share * C, atol=1e-12)
+        w = np.linalg.solve(share * C + np.outer(b, b) + lam * np.eye(6), -b)
+        slope = optimize.approx_fprime(w, lambda w: objective(X, y, lam, w), 1e-7)
+        assert (np.abs(slope).max() < 1e-5) != printed
+
+
+def test_steps_that_are_given_are_taken_and_the_others_follow_from_them(data):
+    x = centred(*data)
+    for paper in (False, True):
+        free = Steps.of(x, 0.1, 15, paper)
+        r = 1 / (free.tau * free.sigma)
+        for tau in (free.tau / 3, 3 * free.tau):
+            steps = Steps.of(x, 0.1, 15, paper, given=(None, tau, None))
+            np.testing.assert_allclose(steps.tau * steps.sigma * r, 1)
+            assert steps.theta > free.theta
+        steps = Steps.of(x, 0.1, 15, paper, given=(0.2, None, None))
+        assert np.all(steps.sigma == 0.2)
+        assert (steps.tau * steps.sigma * r).max() == pytest.approx(1)
+        assert Steps.of(x, 0.1, 15, paper, given=(0.2, 0.3, 0.4))[1:] == (0.3, 0.4)
+    assert Steps.of(x, 0.0, 15, radius=2.0).theta == 1
+
+
+@pytest.mark.parametrize("variant", ["adaptive", "paper"])
+def test_steps_beyond_the_proof_are_warned_of(data, variant):
+    def fit(**steps):
+        SPDAM(variant=variant, tol=None, max_iter=1, random_state=0, **steps).fit(*data)
+
+    clf = SPDAM(variant=variant, tol=None, max_iter=1, random_state=0).fit(*data)
+    free = clf._steps(centred(*data, clf._stream.scaling))[0]
+    fit(sigma=free.sigma.min(), tau=free.tau, theta=1.0)
+    with pytest.warns(RuntimeWarning, match=r"^SPDAM may not converge: sigma and tau have 4 times the largest product"):
+        fit(sigma=2 * free.sigma.min(), tau=2 * free.tau)
+    with pytest.warns(RuntimeWarning, match=r"^SPDAM may not converge: theta is below 0\.\d+ that the proof allows"):
+        fit(theta=free.theta / 2)
+
+
+def test_the_given_steps_of_the_proof_lead_to_the_exact_minimiser(data):
+    exact = AUCClassifier(alpha=0.1).fit(*data).coef_
+    for steps in ({"sigma": 0.05}, {"tau": 0.01}, {"theta": 1.0}):
+        clf = SPDAM(alpha=0.1, tol=1e-13, random_state=0, **steps).fit(*data)
+        np.testing.assert_allclose(clf.coef_, exact, rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_the_kernel_takes_the_steps_of_the_docstring(data, kind):
     X, y = data
@@ -188,6 +285,20 @@ def test_spdam_converges_to_the_exact_minimiser(data, batch_size, standardize):
         clf = SPDAM(alpha=alpha, batch_size=batch_size, standardize=standardize, tol=1e-14, random_state=0).fit(X, y)
         assert clf.convergence_[-1] <= 1e-14
         np.testing.assert_allclose(clf.coef_, exact.coef_, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("variant", ["adaptive", "paper"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_spdam_in_a_ball_converges_to_the_minimiser_with_its_norm(data, kind, variant):
+    X, y = (data[0] - data[0].mean(axis=0)) / data[0].std(axis=0), data[1]
+    for alpha in (0.3, 0.05):
+        exact = AUCClassifier(alpha=alpha, standardize=False).fit(X, y).coef_[0]
+        R = np.linalg.norm(exact)
+        for less, radius in ((0.0, R), (alpha / 2, R), (alpha, 2 * R)):
+            clf = SPDAM(variant=variant, alpha=less, radius=radius, tol=1e-12, random_state=0, max_iter=5000)
+            w = clf.fit(kind(X), y).coef_[0] / clf._stream.scaling.unit
+            assert np.linalg.norm(w) <= radius * (1 + 1e-9)
+            np.testing.assert_allclose(clf.coef_[0], exact, rtol=0, atol=1e-5 * R)
 
 
 @pytest.mark.parametrize("batch_size", [1, 0.1, 1.0])
@@ -242,8 +353,8 @@ def test_longer_steps_for_shorter_rows_take_fewer_passes(monkeypatch):
     X[np.random.default_rng(0).permutation(500)[:5]] *= 30
     passes = SPDAM(random_state=0).fit(X, y).n_iter_
 
-    def equal(cls, x, alpha, m, paper):
-        sigma, tau, theta = plain(x, alpha, m, paper)
+    def equal(cls, *arguments):
+        sigma, tau, theta = plain(*arguments)
         return cls(np.full_like(sigma, sigma.min()), tau, theta)
 
     plain = Steps.of
@@ -316,7 +427,13 @@ def test_a_fit_goes_on_with_other_parameters_or_rows(data):
 
 def test_spdam_errors_and_warnings(data):
     X, y = data
-    for parameters in ({"batch_size": 0}, {"batch_size": 1.5}, {"batch_size": 0.0}, {"batch_size": None}, {"alpha": 0}):
+    with pytest.raises(ValueError, match=r"^alpha=0 needs a radius: without a penalty SPDAM does not converge\.$"):
+        SPDAM(alpha=0).fit(X, y)
+    message = r"^The steps of SPDAM diverged: lower sigma or tau, or leave them at None\.$"
+    with pytest.raises(ValueError, match=message), pytest.warns(RuntimeWarning, match=r"^SPDAM may not converge"):
+        SPDAM(sigma=1e3, tau=1e3, theta=1.0, batch_size=1, random_state=0).fit(X, y)
+    batch_sizes = [{"batch_size": size} for size in (0, 1.5, 0.0, None)]
+    for parameters in (*batch_sizes, {"alpha": -1}, {"radius": 0}, {"sigma": 0}, {"tau": -1}, {"theta": 1.5}):
         ((name, value),) = parameters.items()
         with pytest.raises(ValueError, match=rf"^The '{name}' parameter of SPDAM must be .* Got {value}"):
             SPDAM(**parameters).fit(X, y)

@@ -1,11 +1,15 @@
 """SOLAM, RegSOLAM, SPAM, FSAUC and OPAUC: convergence to known optima, and their recursions."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from aucmax import FSAUC, OPAUC, SOLAM, SPAM, AUCClassifier, ClassMoments, OPAUCf, OPAUCpca, OPAUCrp, RegSOLAM
+from aucmax.papers.opauc import effective_rank, sketch_rank
 
 ALPHA = 0.1
 PASSES = np.array([1, 4, 16, 64, 256])
@@ -128,31 +132,35 @@ def plain_solam(X, y, eta0, alpha, radius):
         largest = max(largest, np.linalg.norm(x))
         if p in (0, 1):
             continue
-        gamma, s = eta0 / np.sqrt(t), w @ x
+        g, s = 2 * (1 - p if label else p), w @ x
+        gamma = gamma_w = (eta0 or 0) / np.sqrt(t)
+        if not eta0:
+            gamma = 1 / (4 * p * (1 - p) * np.sqrt(t))
+            gamma_w = min(gamma / np.mean(np.sum(X[:t] ** 2, axis=1)), 1 / (2 * g * x @ x))
+            gamma = min(gamma, 1 / g)
         if label:
-            g = 2 * (1 - p)
-            w = w - gamma * g * (s - a - 1 - c) * x
+            w = w - gamma_w * g * (s - a - 1 - c) * x
             a, c = a + gamma * g * (s - a), c + gamma * (-g * s - 2 * p * (1 - p) * c)
         else:
-            g = 2 * p
-            w = w - gamma * g * (s - b + 1 + c) * x
+            w = w - gamma_w * g * (s - b + 1 + c) * x
             b, c = b + gamma * g * (s - b), c + gamma * (g * s - 2 * p * (1 - p) * c)
-        w = w / (1 + gamma * 2 * p * (1 - p) * alpha)
+        w = w / (1 + gamma_w * 2 * p * (1 - p) * alpha)
         w = w * min(1, radius / np.linalg.norm(w))
         a, b = np.clip([a, b], -radius * largest, radius * largest)
         c = np.clip(c, -2 * radius * largest, 2 * radius * largest)
-        total, mass = total + gamma * w, mass + gamma
+        total, mass = total + t * w, mass + t
     return total / mass
 
 
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
-def test_solam_steps_are_those_of_the_paper(rows, problem):
+@pytest.mark.parametrize("eta0", [None, 0.7])
+def test_solam_steps_are_those_of_the_paper_for_any_norm_and_share(rows, eta0, problem):
     X, y, _ = problem
     X = 0.5 * X + 0.2
-    solam = SOLAM(eta0=0.7, radius=0.6).partial_fit(rows(X), y)
-    np.testing.assert_allclose(solam.coef_[0], plain_solam(X, y, 0.7, 0.0, 0.6), rtol=1e-9)
-    reg = RegSOLAM(eta0=0.7, alpha=0.5).partial_fit(rows(X), y)
-    np.testing.assert_allclose(reg.coef_[0], plain_solam(X, y, 0.7, 0.5, 2**0.5), rtol=1e-9)
+    solam = SOLAM(eta0=eta0, radius=0.6).partial_fit(rows(X), y)
+    np.testing.assert_allclose(solam.coef_[0], plain_solam(X, y, eta0, 0.0, 0.6), rtol=1e-9)
+    reg = RegSOLAM(eta0=eta0, alpha=0.5).partial_fit(rows(X), y)
+    np.testing.assert_allclose(reg.coef_[0], plain_solam(X, y, eta0, 0.5, 2**0.5), rtol=1e-9)
 
 
 def test_spam_steps_are_those_of_the_paper(problem):
@@ -181,22 +189,34 @@ def test_spam_steps_are_those_of_the_paper(problem):
 
 
 def plain_opauc(X, y, eta0, alpha, covariance):
-    """OPAUC with a function from (rows of a class, their numbers) to its covariance; the last w and the average."""
+    """OPAUC with a function from (rows of a class, their numbers) to its covariance; the last w and the average.
+
+    Exact covariances without eta0 also precondition the steps.
+    """
     d = X.shape[1]
     w, average, steps, curvatures = np.zeros(d), np.zeros(d), 0, []
+    P, spreads, penalty = np.eye(d), None, alpha
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
         others = np.flatnonzero(y[:t] != label)
-        if len(others) == 0:
-            continue
-        m, C = X[others].mean(axis=0), covariance(X, others)
-        steps += 1
-        spread = np.trace(np.cov(X[others].T, bias=True))
-        curvatures.append((x - m) @ (x - m) + spread + alpha)
-        k = np.mean(curvatures)
-        eta = eta0 or min(1 / (k + np.sqrt(k**2 + k * steps)), 1 / curvatures[-1])
-        sign = 1 if label else -1
-        w = w - eta * (alpha * w - sign * (x - m) + (x - m) * ((x - m) @ w) + C @ w)
-        average += 2 / (steps + 1) * (w - average)
+        if len(others):
+            m, C = X[others].mean(axis=0), covariance(X, others)
+            steps += 1
+            spread = np.trace(np.cov(X[others].T, bias=True)) if spreads is None else spreads[1 - label]
+            curvatures.append((x - m) @ P @ (x - m) + spread + penalty)
+            k = np.mean(curvatures)
+            eta = eta0 or min(1 / (k + np.sqrt(k**2 + k * steps)), 1 / curvatures[-1])
+            sign = 1 if label else -1
+            w = w - eta * P @ (alpha * w - sign * (x - m) + (x - m) * ((x - m) @ w) + C @ w)
+            average += 2 / (steps + 1) * (w - average)
+        seen = t + 1
+        if covariance is exact_covariance and not eta0 and seen in d * 2 ** np.arange(10) and 0 < y[:seen].sum() < seen:
+            C = [exact_covariance(X, np.flatnonzero(y[:seen] == label)) for label in (0, 1)]
+            gap = X[:seen][y[:seen] == 1].mean(axis=0) - X[:seen][y[:seen] == 0].mean(axis=0)
+            H = C[0] + C[1] + np.outer(gap, gap)
+            ridge = alpha + np.trace(H) / seen
+            P = np.linalg.inv(H + ridge * np.eye(d))
+            spreads, penalty = [np.trace(P @ part) for part in C], alpha / ridge
+            curvatures = [np.trace(P @ H) + penalty] * steps
     return w, average
 
 
@@ -257,8 +277,10 @@ def test_opaucr_with_many_draws_is_opauc():
     rng = np.random.default_rng(2)
     y = (rng.random(300) < 0.5).astype(int)
     X = rng.standard_normal((300, 60)) + 0.2 * y[:, None]
-    full = OPAUC(random_state=0).fit(X, y).coef_[0]
-    errors = [np.linalg.norm(OPAUC(rank=k, random_state=0).fit(X, y).coef_[0] - full) for k in (3, 60)]
+    full = OPAUC(max_iter=1, random_state=0)
+    full._preconditions = False  # sketches have no metric
+    full = full.fit(X, y).coef_[0]
+    errors = [np.linalg.norm(OPAUC(rank=k, max_iter=1, random_state=0).fit(X, y).coef_[0] - full) for k in (3, 60)]
     assert errors[1] < 0.5 * errors[0]
     assert errors[1] < 0.25 * np.linalg.norm(full)
 
@@ -280,9 +302,29 @@ def test_opauc_pipelines_take_no_more_components_than_there_are(problem, name, l
         labels = np.arange(len(rows)) % 2
         model = PIPELINES[name](random_state=0).fit(layout(rows), labels)
         assert model["opauc"].n_features_in_ == most
-        assert model[0].get_params()["k" if name == "OPAUCf" else "n_components"] == 1000
+        assert model[-2].get_params()["k" if name == "OPAUCf" else "n_components"] == 1000
         same = PIPELINES[name](most, random_state=0).fit(layout(rows), labels)
         np.testing.assert_array_equal(same["opauc"].coef_, model["opauc"].coef_)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_opauc_pipelines_of_a_stream_are_one_pass_of_fit(problem, name, layout):
+    """The paper takes columns as they are, in fit and in streams; the components are found in the first 150 rows."""
+    X, y, _ = problem
+    X, first = layout(X), slice(150 if name == "OPAUCpca" else 400)
+    stream = PIPELINES[name](3, random_state=0, variant="paper")
+    for start, stop in ((0, 150), (150, 151), (151, 400)):
+        stream.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
+    before = clone(stream[:-1]).fit(X[first], y[first])
+    one_pass = clone(stream[-1]).set_params(shuffle=False).fit(before.transform(X), y)
+    np.testing.assert_allclose(stream[-1].coef_, one_pass.coef_, rtol=1e-9)
+    np.testing.assert_array_equal(
+        stream.decision_function(X), stream[-1].decision_function(before.transform(X)), strict=True
+    )
+    fitted = clone(stream).fit(X, y)
+    expected = copy.deepcopy(fitted[-1]).partial_fit(fitted[:-1].transform(X), y)
+    np.testing.assert_array_equal(fitted.partial_fit(X, y)[-1].coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -296,6 +338,59 @@ def test_opauc_pca_leaves_out_components_of_rounding(problem, center, dtype):
     scores = model.decision_function(rows)
     alone = np.concatenate([model.decision_function(rows[[i]]) for i in range(20)])
     np.testing.assert_allclose(alone, scores[:20], rtol=0, atol=1e4 * np.finfo(dtype).eps * np.ptp(scores))
+
+
+def test_opauc_takes_the_steps_of_strong_convexity_in_a_ball(problem):
+    """The Remark of Theorem 2: 1 / (lambda t), in the ball of radius 1 / lambda, which the first steps leave."""
+    X, y, _ = problem
+    lam, w, clipped = 0.3, np.zeros(6), 0
+    t = 0
+    for i in range(len(y)):
+        others = np.flatnonzero(y[:i] != y[i])
+        if len(others):
+            t += 1
+            u, C = X[i] - X[others].mean(axis=0), exact_covariance(X, others)
+            w = w - (lam * w - (1 if y[i] else -1) * u + u * (u @ w) + C @ w) / (lam * t)
+            clipped += np.linalg.norm(w) > 1 / lam
+            w = w * min(1, 1 / lam / np.linalg.norm(w))
+    assert 0 < clipped < t
+    clf = OPAUC(variant="paper", eta0="inverse", alpha=lam, shuffle=False)
+    np.testing.assert_allclose(clf.fit(X, y).coef_[0], w, rtol=1e-9)
+    np.testing.assert_allclose(clone(clf).partial_fit(sparse.csr_array(X), y).coef_[0], w, rtol=1e-9)
+    for wrong in ({"alpha": 0.0}, {"alpha": 1.0, "rank": 2}):
+        with pytest.raises(ValueError, match=r'^eta0="inverse" needs covariances and an alpha above 0'):
+            clf.set_params(**wrong).fit(X, y)
+
+
+def test_effective_rank_is_definition_3_and_bounds_the_rank_of_theorem_4(problem):
+    X, y, _ = problem
+    C = [exact_covariance(X, np.flatnonzero(y == label)) for label in (0, 1)]
+    mu = 0.2
+    ranks = [np.trace(np.linalg.solve(mu * np.eye(6) + part, part)) for part in C]
+    np.testing.assert_allclose([effective_rank(part, mu) for part in C], ranks, rtol=1e-12)
+    assert effective_rank(np.diag([1.0, 1.0, 0.0, 0.0]), 1e-12) == pytest.approx(2)
+    # k - 1 large eigenvalues, and others whose sum is at most mu, have a rank of at most k
+    assert effective_rank(np.diag([1e9, 1e9, *np.full(50, mu / 50)]), mu) <= 3
+    L = np.linalg.norm(X, axis=1).max()
+    unit = [part / L**2 for part in C]  # the theorem's rows have norm 1 at most
+    lam = mu / L**2
+    r = max(np.sum(values / (lam + values)) for values in map(np.linalg.eigvalsh, unit))
+    expected = 32 * r * lam / 0.25**2 * np.log(2 * 6 * 400 / 0.05)
+    assert sketch_rank(C, 400, mu, L, epsilon=0.25) == np.ceil(expected)
+    assert sketch_rank(C, 400, 1e-12, L) == 1
+
+
+def test_opauc_is_the_same_on_rows_of_any_linear_map_once_it_has_a_metric():
+    """The weights hardly depend on the condition number of the covariances."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((1500, 8))
+    y = (Z @ rng.standard_normal(8) + 0.5 * rng.standard_normal(1500) > 0.5).astype(int)
+    Q = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    X = Z * np.geomspace(1, 1e-2, 8) @ Q
+    clf = OPAUC(alpha=1e-9, random_state=0)
+    assert clf.fit(X, y).score(X, y) > clf.fit(Z, y).score(Z, y) - 2e-3
+    clf._preconditions = False
+    assert clf.fit(X, y).score(X, y) < 0.95
 
 
 def test_errors_of_opauc(problem):

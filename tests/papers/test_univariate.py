@@ -9,13 +9,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from aucmax import AUCClassifier, UniExp, UniLog, UniSqu, roc_auc
 from aucmax.papers import univariate
 from aucmax.papers.engine.sample import Sample, Scaling
-from aucmax.papers.univariate import LOSSES, UnivariateObjective, implicit_change, newton
+from aucmax.papers.univariate import SQUARE, TERMS, UnivariateObjective, implicit_change, newton
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers import problem
 from aucmax.solvers.descent import DescentPoint
 
 CLASSES = (UniSqu, UniExp, UniLog)
 every_loss = pytest.mark.parametrize("make", CLASSES)
+every_kind = pytest.mark.parametrize("loss", range(len(TERMS)))
 
 
 def make_data(n=200, d=5, share=0.3, seed=0):
@@ -59,11 +60,12 @@ def standardized(X):
 # Derivatives
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@every_kind
 def test_derivatives_of_the_losses(loss):
     m, h = np.linspace(-4, 4, 33), 1e-5
-    np.testing.assert_allclose((loss.value(m + h) - loss.value(m - h)) / (2 * h), loss.slope(m), atol=1e-7)
-    np.testing.assert_allclose((loss.slope(m + h) - loss.slope(m - h)) / (2 * h), loss.curvature(m), atol=1e-7)
+    (_, slope, curvature), up, down = (TERMS[loss](at) for at in (m, m + h, m - h))
+    np.testing.assert_allclose((up[0] - down[0]) / (2 * h), slope, atol=1e-7)
+    np.testing.assert_allclose((up[1] - down[1]) / (2 * h), curvature, atol=1e-7)
 
 
 @every_loss
@@ -103,6 +105,29 @@ def test_the_exact_solver_ends_where_the_gradient_is_zero(make, data, standardiz
         np.testing.assert_allclose(DescentPoint(F, v).gradient, 0, atol=1e-8)
         assert clf.convergence_[-1] <= 1e-9
         assert clf.n_iter_ == len(clf.convergence_)
+
+
+@every_loss
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_the_paper_variants_have_no_intercept_online_or_exact(make, kind):
+    X, y = make_data(80, 3)
+    X = standardized(X) / 4 + 0.3
+    clf = make(variant="paper", solver="exact", alpha=0.1).fit(kind(X), y)
+    w = clf.coef_[0]
+    gradient = optimize.approx_fprime(np.append(w, 0.0), lambda v: value(make, X, y, 0.1, v), 1e-7)
+    np.testing.assert_allclose(gradient[:-1], 0, atol=1e-6)
+    assert abs(gradient[-1]) > 0.01  # an intercept would lower it
+    assert clf.state_.scalars[-1] == 0
+    online = make(variant="paper", alpha=0.1, eta0=3e-3, average=True, max_iter=1000, random_state=0).fit(kind(X), y)
+    np.testing.assert_allclose(online.coef_[0], w, rtol=0, atol=0.03 * np.abs(w).max())
+
+
+def test_uni_squ_of_the_paper_is_least_squares_with_class_weights(data):
+    X, y = data
+    share = 1 / np.bincount(y)[y]
+    expected = np.linalg.solve((X.T * share) @ X + 0.05 * np.eye(5), (X.T * share) @ (2 * y - 1))
+    clf = UniSqu(variant="paper", solver="exact", alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(clf.coef_[0], expected, rtol=1e-6)
 
 
 def test_uni_log_is_logistic_regression_with_class_weights(data):
@@ -254,29 +279,29 @@ def test_univariate_sgd_continues_from_the_exact_minimiser(make, data):
 # The steps
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@every_kind
 def test_an_implicit_step_minimises_loss_plus_squared_distance(loss):
     for m in (-30.0, -3.0, 0.0, 0.9, 5.0):
         for h in (1e-6, 0.1, 1.0, 50.0, 1e4):
-            e = implicit_change(loss.kind, m, h)
-            assert e == pytest.approx(-h * float(loss.slope(np.array([m + e]))[0]), rel=1e-9, abs=1e-12)
+            e = implicit_change(loss, m, h)
+            assert e == pytest.approx(-h * float(TERMS[loss](np.array([m + e]))[1][0]), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@every_kind
 def test_an_implicit_step_is_finite_and_never_overshoots(loss):
     for m in (-1e8, -1e3, -50.0, 0.0, 40.0, 1e3):
         last = 0.0
         for h in np.logspace(-12, 100, 57):
-            e = implicit_change(loss.kind, m, h)
+            e = implicit_change(loss, m, h)
             assert np.isfinite(e)
             assert abs(e) >= last * (1 - 1e-9)  # longer steps change more
             last = abs(e)
-        if loss.kind == univariate.SQUARE:
+        if loss == SQUARE:
             assert m + e == pytest.approx(1)
         elif m < 40:
             assert abs(m + e) < 300 + 1e-9 * abs(m)  # log(h) at most
-    assert not np.isfinite(implicit_change(loss.kind, 0.0, np.inf))
-    assert np.isnan(implicit_change(loss.kind, np.nan, 1.0))
+    assert not np.isfinite(implicit_change(loss, 0.0, np.inf))
+    assert np.isnan(implicit_change(loss, np.nan, 1.0))
 
 
 def steps_of_the_docstring(make, Z, y, alpha, eta0):
@@ -297,7 +322,7 @@ def steps_of_the_docstring(make, Z, y, alpha, eta0):
         margin = sign * (w @ z + c)
 
         def excess(e, step=gamma * weight * square, margin=margin):
-            return e + step * make._loss.slope(np.array([margin + e]))[0]
+            return e + step * TERMS[make._loss](np.array([margin + e]))[1][0]
 
         e = optimize.brentq(excess, -100, 100, xtol=1e-14)
         w, c = (w + e * sign * z / square) / (1 + gamma * alpha), c + rho * e * sign / square

@@ -45,7 +45,7 @@ def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted
     assert len(re.findall(r"%</td><td>[^<%]*</td></tr>", page)) == len(parts.scorecard)
     for each in parts.importance:
         ends = [number_text(end, "+z.4f") for end in each[1:]]
-        assert f"<td>{ends[0]}</td><td>{ends[1]} to {ends[2]}</td>" in page
+        assert f"<td>{ends[0]}<small>{ends[1]} to {ends[2]}</small></td>" in page
     assert f"Every row has {parts.base_points} points" in page
     assert "Missing values: " in page
     assert "<script" not in page

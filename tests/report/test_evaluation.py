@@ -20,7 +20,8 @@ from sklearn.metrics import (
 )
 
 from aucmax.metrics import roc_auc_ci
-from aucmax.report.evaluation import OWN, Confusion, evaluate, evaluate_by
+from aucmax.report.evaluation import OWN, evaluate
+from aucmax.report.rates import Sample, calibration_line, measure_rate
 
 
 def binormal(rng, n_negative, n_positive, distance, decimals=None):
@@ -50,11 +51,11 @@ def test_thresholds_against_brute_force(rows):
     found = evaluate(positive, scores)
     for confusion in (found.best, found.thresholds[OWN]):
         (tn, fp), (fn, tp) = confusion_matrix(positive, scores > confusion.threshold, labels=[False, True])
-        assert confusion[1:] == (tn, fp, fn, tp)
+        assert confusion[1:5] == (tn, fp, fn, tp)
     assert found.thresholds[OWN].threshold == 0
     cuts = [-np.inf, *scores]
     rates = [np.mean(scores[positive] > cut) / 2 + np.mean(scores[~positive] <= cut) / 2 for cut in cuts]
-    assert found.best.balanced_accuracy == pytest.approx(max(rates))
+    assert found.best.balanced_accuracy.value == pytest.approx(max(rates))
     assert math.isfinite(found.best.threshold)
 
 
@@ -67,15 +68,15 @@ def test_evaluate_measures_are_those_of_scikit_learn(rng):
     assert found.partial_auc == pytest.approx(roc_auc_score(positive, scores, max_fpr=0.2))
     assert found.average_precision == pytest.approx(average_precision_score(positive, scores))
     called = scores > found.best.threshold
-    assert found.best.precision == pytest.approx(precision_score(positive, called))
-    assert found.best.recall == pytest.approx(recall_score(positive, called))
-    assert found.best.balanced_accuracy == pytest.approx(balanced_accuracy_score(positive, called))
-    assert found.best.specificity == pytest.approx(recall_score(~positive, ~called))
+    assert found.best.precision.value == pytest.approx(precision_score(positive, called))
+    assert found.best.recall.value == pytest.approx(recall_score(positive, called))
+    assert found.best.balanced_accuracy.value == pytest.approx(balanced_accuracy_score(positive, called))
+    assert found.best.specificity.value == pytest.approx(recall_score(~positive, ~called))
 
 
 def test_best_threshold_is_halfway_and_of_several_the_highest():
     positive = np.array([False, True, False, True])
-    assert evaluate(positive, [1.0, 2.0, 3.0, 5.0]).best == Confusion(4.0, tn=2, fp=0, fn=1, tp=1)
+    assert evaluate(positive, [1.0, 2.0, 3.0, 5.0]).best[:5] == (4.0, 2, 0, 1, 1)
 
 
 def test_evaluate_tells_neighbouring_floats_apart():
@@ -86,10 +87,10 @@ def test_evaluate_tells_neighbouring_floats_apart():
 
 def test_evaluate_of_equal_scores_predicts_no_positive():
     found = evaluate([False, False, True, True], [3.0] * 4)
-    assert found.best == Confusion(3.0, tn=2, fp=0, fn=2, tp=0)
-    assert found.thresholds[OWN] == Confusion(0.0, tn=0, fp=2, fn=0, tp=2)
-    assert math.isnan(found.best.precision)
-    assert found.best.to_dict()["precision"] is None
+    assert found.best[:5] == (3.0, 2, 0, 2, 0)
+    assert found.thresholds[OWN][:5] == (0.0, 0, 2, 0, 2)
+    assert math.isnan(found.best.precision.value)
+    assert found.to_dict()["thresholds"][6]["precision"]["value"] is None
 
 
 def test_evaluate_ignores_the_order_of_rows(rng):
@@ -190,7 +191,7 @@ def test_evaluation_to_dict_is_json_without_the_curve(rng):
     assert "roc" not in table
     assert table["auc_low"] == found.auc.low
     assert [each["rule"] for each in table["thresholds"]] == list(found.thresholds)
-    assert table["thresholds"][-1]["recall"] == found.thresholds[OWN].recall
+    assert table["thresholds"][-1]["recall"] == found.thresholds[OWN].recall._asdict()
     assert table["gains"][9]["gain"] == 1
     assert table["calibration"] is None
 
@@ -255,7 +256,7 @@ def everything(found):
     return np.concatenate(
         [
             [found.auc.auc, found.ks, found.ks_threshold, found.partial_auc, found.average_precision, found.base_rate],
-            *(list(confusion) for confusion in found.thresholds.values()),
+            *(list(confusion[:6]) for confusion in found.thresholds.values()),
             *(list(tenth) for tenth in found.gains),
             [calibration.mean, calibration.brier, calibration.slope.value, calibration.intercept.value],
             *([each.rows, each.mean, each.rate.value] for each in calibration.bins),
@@ -280,7 +281,9 @@ def test_scale_of_weights_changes_no_rate_and_no_interval(rng):
     one, other = (evaluate(positive, scores, c * weights, probabilities=p) for c in (1, 1e6))
     for rule, found in one.thresholds.items():
         assert found.threshold == other.thresholds[rule].threshold
-        np.testing.assert_allclose(np.array(found[1:]) * 1e6, other.thresholds[rule][1:], atol=1e-3)
+        np.testing.assert_allclose(np.array(found[1:5]) * 1e6, other.thresholds[rule][1:5], atol=1e-3)
+        for rate, same in zip(found[6:12], other.thresholds[rule][6:12], strict=True):
+            assert rate == pytest.approx(same, nan_ok=True)
     assert one.calibration.slope == pytest.approx(other.calibration.slope, rel=1e-6)
     for a, b in zip(one.calibration.bins, other.calibration.bins, strict=True):
         assert a.rate == pytest.approx(b.rate)
@@ -307,13 +310,13 @@ def test_threshold_table_against_brute_force(rows, data):
         within = max(p + n for p, n in zip(tp, fp, strict=True) if 100 * (p + n) <= percent * total)
         assert found.thresholds[f"top {percent}%"].called == within
     cost = min(2 * n + 3 * (weights[positive].sum() - p) for p, n in zip(tp, fp, strict=True))
-    assert found.thresholds["lowest cost, 2 : 3"].cost(found.costs) == cost
+    assert found.thresholds["lowest cost, 2 : 3"].cost == cost
     for confusion in found.thresholds.values():
         rule = scores > confusion.threshold
         assert confusion.tp == weights[rule & positive].sum()
         assert confusion.fp == weights[rule & ~positive].sum()
         assert confusion.called + confusion.tn + confusion.fn == total
-        assert confusion.fpr == pytest.approx(1 - confusion.specificity)
+        assert confusion.fpr.value == pytest.approx(1 - confusion.specificity.value)
 
 
 def test_exact_percents_are_reached():
@@ -331,7 +334,7 @@ def test_thresholds_never_split_ties():
     found = evaluate([1, 0, 1, 0, 0, 1] + [0] * 44, scores).thresholds
     assert found["top 10%"].called == 5
     assert found["top 5%"].called == 2
-    assert found["top 1%"] == Confusion(5.0, tn=47, fp=0, fn=3, tp=0)
+    assert found["top 1%"][:5] == (5.0, 47, 0, 3, 0)
     assert found["false positive rate 5%"].called == 2, "a third negative would be 3 of 47"
 
 
@@ -343,7 +346,7 @@ def test_without_a_threshold_of_the_model_there_is_no_row_for_it():
 
 def test_if_false_positives_cost_nothing_all_rows_are_called():
     found = evaluate([0, 0, 1, 1], [1, 3, -2, 4], costs=(0, 1))
-    assert found.thresholds["lowest cost, 0 : 1"] == Confusion(math.nextafter(-2, -3), tn=0, fp=2, fn=0, tp=2)
+    assert found.thresholds["lowest cost, 0 : 1"][:5] == (math.nextafter(-2, -3), 0, 2, 0, 2)
     assert found.to_dict()["thresholds"][7]["cost"] == 0
 
 
@@ -409,8 +412,8 @@ def test_calibration_intervals_cover_the_truth(rng):
     for _ in range(300):
         x = rng.normal(size=400)
         positive = rng.random(400) < expit(0.8 * x + 0.2)
-        found = evaluate(positive, x, probabilities=expit(x)).calibration
-        covered += [found.slope.low <= 0.8 <= found.slope.high, found.intercept.low <= 0.2 <= found.intercept.high]
+        slope, intercept = calibration_line(Sample(positive, x, None, None, None), expit(x), 0.95)
+        covered += [slope.low <= 0.8 <= slope.high, intercept.low <= 0.2 <= intercept.high]
     assert np.all((covered / 300 >= 0.91) & (covered / 300 <= 0.985)), covered
 
 
@@ -449,44 +452,138 @@ def test_a_tied_bin_is_where_the_middle_of_its_rows_is():
 # Groups
 
 
-def test_groups_are_evaluated_as_their_rows_alone(rng):
+def test_parts_are_evaluated_as_their_rows_alone(rng):
     positive, scores = binormal(rng, 300, 100, 1.0, decimals=1)
-    groups, weights, p = rng.choice(["a", "b"], 400), rng.integers(0, 3, 400), ndtr(scores)
-    for found in evaluate_by(groups, positive, scores, weights, probabilities=p, threshold=0.5):
-        rows = groups == found.group
+    parts, weights, p = rng.choice(["a", "b"], 400), rng.integers(0, 3, 400), ndtr(scores)
+    whole = evaluate(positive, scores, weights, probabilities=p, threshold=0.5, by=parts)
+    assert json.loads(json.dumps(whole.to_dict(), allow_nan=False)) == whole.to_dict()
+    for found in whole.by:
+        rows = parts == found.group
         alone = evaluate(positive[rows], scores[rows], weights[rows], probabilities=p[rows], threshold=0.5)
-        own = alone.thresholds[OWN]
         assert found.auc == pytest.approx(alone.auc)
         assert found.calibration.slope == pytest.approx(alone.calibration.slope)
         assert len(found.calibration.bins) == len(alone.calibration.bins)
-        rates = [found.recall.value, found.fpr.value, found.precision.value, found.base_rate.value]
-        assert rates == pytest.approx([own.recall, own.fpr, own.precision, alone.base_rate])
-        for rate in (found.recall, found.fpr, found.precision, found.called):
+        assert found.at.probability == whole.thresholds[OWN].probability
+        for rate, expected in zip(found.at[6:12], alone.thresholds[OWN][6:12], strict=True):
+            assert rate == pytest.approx(expected)
             assert rate.low < rate.value < rate.high
+        assert found.base_rate.value == pytest.approx(alone.base_rate)
         assert (found.n_samples, found.n_positive) == (alone.n_samples, alone.n_positive)
-        assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
 
 
-def test_rates_of_groups_have_wilsons_intervals():
-    found = evaluate_by(["a"] * 30, [1] * 12 + [0] * 18, [1.0] * 9 + [-1.0] * 21)[0]
-    expected = binomtest(9, 12).proportion_ci(method="wilson")
-    assert found.recall == pytest.approx((0.75, expected.low, expected.high))
+def test_rates_have_wilsons_intervals():
+    found = evaluate([1] * 12 + [0] * 18, [1.0] * 9 + [-1.0] * 21, by=["a"] * 30)
+    for at in (found.thresholds[OWN], found.by[0].at):
+        rates = {(9, 12): at.recall, (0, 18): at.fpr, (18, 18): at.specificity, (9, 30): at.called_share}
+        for (k, n), rate in rates.items():
+            expected = binomtest(k, n).proportion_ci(method="wilson")
+            assert rate == pytest.approx((k / n, expected.low, expected.high)), (k, n)
+        low = math.hypot(0.75 - at.recall.low, 1 - at.specificity.low) / 2  # Newcombe's square and add
+        assert at.balanced_accuracy == pytest.approx((0.875, 0.875 - low, 0.875 + (at.recall.high - 0.75) / 2))
 
 
-def test_small_groups_have_no_auc_and_say_so():
-    groups = [2.0] * 3 + [10.0] * 2 + [None] * 2 + ["10 to 12"]
-    found = evaluate_by(groups, [0, 0, 1, 0, 0, 1, 1, 1], np.arange(8.0), probabilities=[0.5] * 8, threshold=3.0)
+def test_small_parts_have_no_auc_and_say_so():
+    parts = [2.0] * 3 + [10.0] * 2 + [None] * 2 + ["10 to 12"]
+    labels, settings = [0, 0, 1, 0, 0, 1, 1, 1], {"probabilities": [0.5] * 8, "threshold": 3.0}
+    whole = evaluate(labels, np.arange(8.0), by=parts, **settings)
+    found = whole.by
     assert [each.group for each in found] == ["2", "10", "10 to 12", "missing"]
     assert [each.auc for each in found] == [None] * 4
     assert found[1].note == "no AUC: 0 positive and 2 negative, and 10 of each are needed"
-    assert math.isnan(found[1].recall.value)
+    assert math.isnan(found[1].at.recall.value)
     assert found[1].calibration.mean == 0.5
-    assert found[0].to_dict()["precision"] == {"value": None, "low": None, "high": None}
+    assert whole.to_dict()["by"][0]["precision"] == {"value": None, "low": None, "high": None}
+    assert evaluate(labels, np.arange(8.0), by=parts, threshold=None).by[0].at is None
 
 
-def test_groups_of_another_length_are_refused():
+def test_parts_of_few_groups_of_rows_have_no_auc(rng):
+    positive, scores = binormal(rng, 60, 60, 1.0)
+    found = evaluate(positive, scores, groups=np.arange(120) // 10, by=np.arange(120) < 90).by
+    assert found[1].note == "no AUC: 9 positive and 9 negative groups of rows, and 10 of each are needed"
+
+
+@pytest.mark.parametrize("name", ["by", "groups"])
+def test_groups_of_another_length_are_refused(name):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        evaluate_by(["a"], [0, 0, 1, 1], [1, 2, 3, 4])
+        evaluate([0, 0, 1, 1], [1, 2, 3, 4], **{name: ["a"]})
+
+
+# The probability at a threshold
+
+
+def test_the_probability_at_a_threshold_is_that_of_its_score(rng):
+    positive, scores = binormal(rng, 200, 80, 1.0, decimals=2)
+    found = evaluate(positive, scores, probabilities=expit(2 * scores - 1), costs=(1, 3))
+    for at in found.thresholds.values():
+        assert at.probability == pytest.approx(expit(2 * at.threshold - 1), rel=1e-9)
+    p = expit(scores)
+    of_probabilities = evaluate(positive, p, probabilities=p, threshold=0.37).thresholds
+    assert all(at.probability == at.threshold for at in of_probabilities.values())
+
+
+def test_no_probability_beyond_the_rows_or_if_it_falls_with_the_score():
+    y, scores = [0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0]
+    assert math.isnan(evaluate(y, scores, probabilities=[0.1, 0.2, 0.3, 0.4], threshold=9).thresholds[OWN].probability)
+    assert math.isnan(evaluate(y, scores, probabilities=[0.1, 0.3, 0.2, 0.4]).best.probability)
+    assert math.isnan(evaluate(y, scores).best.probability)
+
+
+# Groups of dependent rows
+
+
+def clustered(rng, n_groups, n_each):
+    """Rows of groups that share their label, most of their score and so their fate."""
+    groups = np.repeat(np.arange(n_groups), n_each)
+    positive = rng.random(n_groups)[groups] < 0.4
+    scores = (rng.normal(size=n_groups)[groups] + 0.5 * rng.normal(size=len(groups))) / math.sqrt(1.25) + positive
+    return positive, scores, groups
+
+
+def intervals(found):
+    """All intervals of an evaluation, one after the other."""
+    rates = [rate for at in found.thresholds.values() for rate in at[6:12]]
+    bins = [each.rate for each in found.calibration.bins]
+    return np.array([found.auc[:3], found.calibration.slope, found.calibration.intercept, *rates, *bins])
+
+
+def test_copies_of_a_row_in_one_group_add_nothing(rng):
+    positive, scores = binormal(rng, 90, 60, 1.0, decimals=1)
+    p, rows = ndtr(scores), np.repeat(np.arange(150), 7)
+    once = evaluate(positive, scores, probabilities=p)
+    copied = evaluate(positive[rows], scores[rows], probabilities=p[rows], groups=rows.astype(str))
+    assert copied.n_groups == 150
+    # A group of its own for each row is the sandwich of rows, but for n / (n - 1).
+    np.testing.assert_allclose(intervals(copied)[:, 0], intervals(once)[:, 0], rtol=1e-7)
+    np.testing.assert_allclose(intervals(copied), intervals(once), atol=4e-3, rtol=0.02)
+    ignored = evaluate(positive[rows], scores[rows], probabilities=p[rows])
+    assert np.all(np.diff(intervals(ignored)[:2, 1:]) < 0.5 * np.diff(intervals(once)[:2, 1:]))
+    np.testing.assert_allclose(copied.roc.low, once.roc.low, atol=0.05)
+
+
+def test_intervals_by_groups_cover_the_truth(rng):
+    """Ten rows of a group share their label and most of their score: rows as independent cover far too seldom."""
+    truth = ndtr(1 / math.sqrt(2)), ndtr(0.5)  # the AUC, and the recall above 0.5
+    covered = np.zeros((2, 2))
+    for _ in range(200):
+        positive, scores, groups = clustered(rng, 60, 10)
+        for k, names in enumerate((groups, None)):
+            recall = measure_rate(Sample(positive, scores, None, None, names), scores > 0.5, positive, 0.95)
+            auc = roc_auc_ci(positive, scores, groups=names)
+            covered[k] += [low <= at <= high for (_, low, high, *_), at in zip((auc, recall), truth, strict=True)]
+    assert np.all((covered[0] >= 0.9 * 200) & (covered[0] <= 0.99 * 200)), covered
+    assert np.all(covered[1] <= 0.8 * 200), covered
+
+
+def test_calibration_by_groups_covers_the_truth(rng):
+    covered, groups = np.zeros(2), np.repeat(np.arange(80), 10)
+    for _ in range(150):
+        x = (rng.normal(size=80)[groups] + rng.normal(size=800)) / math.sqrt(2)
+        positive = rng.random(80)[groups] < expit(x)  # rows of a group share their luck
+        for k, names in enumerate((groups, None)):
+            _, intercept = calibration_line(Sample(positive, x, None, None, names), expit(x), 0.95)
+            covered[k] += intercept.low <= 0 <= intercept.high
+    assert 0.89 <= covered[0] / 150 <= 0.99, covered
+    assert covered[1] / 150 <= 0.8, covered
 
 
 @pytest.fixture

@@ -6,10 +6,13 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy import sparse
+from scipy.special import expit, ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -17,6 +20,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from aucmax import PSAM, AUCClassifier, TableClassifier, TableEncoder, roc_auc_ci, write_report
+from aucmax.report.displays import importance
+from aucmax.report.displays.importance import shuffle_columns
 from aucmax.report.evaluation import OWN, evaluate
 
 X, Y = make_classification(400, 5, random_state=0)
@@ -74,11 +79,13 @@ def test_bare_scores_and_probabilities(report):
     found, text = report(scores, None)
     assert found.auc == roc_auc_ci(Y[200:], scores)
     assert OWN not in found.thresholds
+    assert "threshold in use" not in text
+    assert "What each column is worth" not in text
     assert found.calibration is None
     assert "Are the probabilities right?" not in text
     assert "Report of scores" not in text
     p = expit(scores)
-    expected = evaluate(Y[200:], p, probabilities=p, threshold=0.5).to_dict()
+    expected = evaluate(Y[200:], p, probabilities=p, threshold=None).to_dict()
     assert report(p, None)[0].to_dict() == expected
     assert report(np.column_stack([1 - p, p]), None)[0].to_dict() == expected
     assert report(scores, None, threshold=0.25)[0].thresholds[OWN].called == (scores > 0.25).sum()
@@ -152,12 +159,124 @@ def test_weights_of_a_pipeline_without_names_are_numbered(report):
     assert "column 1" in text
 
 
+def test_groups_and_parts_reach_the_report(report):
+    model, groups = LogisticRegression().fit(X[:200], Y[:200]), np.arange(200) // 4
+    part = pd.Series(np.where(X[200:, 0] > 0, "north", "south"), name="region & more")
+    found, text = report(model, groups=groups, by=part)
+    expected = evaluate(
+        Y[200:],
+        model.decision_function(X[200:]),
+        probabilities=model.predict_proba(X[200:])[:, 1],
+        groups=groups,
+        by=part,
+    )
+    assert found.to_dict() == expected.to_dict()
+    assert "By region & more" in text
+    assert f"{found.auc.low:.4f} to {found.auc.high:.4f}, by 50 groups of rows" in text
+    recall = found.by[0].at.recall
+    assert f"{100 * recall.value:.1f}% {100 * recall.low:.1f} to {100 * recall.high:.1f}" in text
+    assert "By group" in report(model, by=part.to_numpy())[1]
+
+
+def test_thresholds_have_probabilities_points_and_intervals(report):
+    model = TableClassifier("lines", cv=0).fit(FRAME[:200], Y[:200])
+    found, text = report(model, FRAME[200:], pos_label=0)
+    at = found.thresholds["top 10%"]
+    points = 600 + 20 * np.log2((1 - at.probability) / at.probability)  # of the other class, which the card counts for
+    rates = " ".join(f"{100 * r.value:.1f}% {100 * r.low:.1f} to {100 * r.high:.1f}" for r in (at.precision, at.recall))
+    assert f"{100 * at.probability:.1f}% {points:.0f} {at.called}" in text
+    assert rates in text
+
+
+# What each column is worth
+
+
+class OneColumn(ClassifierMixin, BaseEstimator):
+    """The second column is the score."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        if sparse.issparse(X):
+            return X[:, [1]].toarray()[:, 0]
+        column = X[:, 1] if isinstance(X, np.ndarray) else X["b"]
+        return np.asarray(column, dtype=float)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, sparse.csr_array, pytest.param("polars", id="polars")])
+def test_shuffled_columns_lose_the_auc_of_a_column_and_keep_the_rows(kind):
+    rows = pd.DataFrame(X, columns=list("abcde"), index=np.arange(400)[::-1])
+    if kind == "polars":
+        kind = pytest.importorskip("polars").from_pandas
+    rows, before = kind(rows), kind(rows.copy())
+    y = (X[:, 1] + np.random.default_rng(0).normal(size=400)) > 0
+    found, note = shuffle_columns(OneColumn().fit(X, y), rows, y, most=3)
+    assert len(found) == 3
+    assert found[0].name in ("b", "column 1")
+    auc = roc_auc_ci(y, X[:, 1])
+    assert found[0].lost == pytest.approx(auc.auc - 0.5, abs=0.05)
+    assert found[0].low < found[0].lost < found[0].high
+    assert [each[1:] for each in found[1:]] == [(0, 0, 0)] * 2
+    assert "the mean of 3 shuffles. At most 3 columns" in note
+    difference = rows != before
+    assert not (difference.nnz if sparse.issparse(difference) else np.asarray(difference).any())
+
+
+def test_shuffling_is_capped_and_says_so(monkeypatch):
+    rng = np.random.default_rng(0)
+    wide, y = rng.normal(size=(3_000, 60)), np.arange(3_000) % 10 == 0
+    wide[:, 1] += y
+    monkeypatch.setattr(importance, "SHUFFLED_ROWS", 0)
+    model = OneColumn().fit(wide, y)
+    found, note = shuffle_columns(model, wide, y, most=20)
+    assert "on 1,300 of 3,000 rows. Only 50 of 60 columns were shuffled, the first." in note
+    assert found[0].lost == pytest.approx(roc_auc_ci(y, wide[:, 1]).auc - 0.5, abs=0.06)
+    model.feature_importances_ = np.arange(60.0)
+    found, note = shuffle_columns(model, wide, y, most=20)
+    assert "of largest feature_importances_" in note
+    assert not any(each.name == "column 1" for each in found)
+
+
+def test_the_interval_of_a_shuffled_column_covers_its_worth():
+    """Over many sets of rows: of the AUC of the model, less that of its other column alone."""
+    rng, covered = np.random.default_rng(1), 0
+    model = LogisticRegression().fit([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 0, 1, 1])
+    model.coef_, model.intercept_ = np.array([[1.0, 0.5]]), np.zeros(1)
+    truth = ndtr(1.5 / np.sqrt(2.5)) - ndtr(0.5 / np.sqrt(2.5))
+    for _ in range(150):
+        y = rng.random(300) < 0.5
+        rows = rng.normal(size=(300, 2)) + y[:, None]
+        found = {each.name: each for each in shuffle_columns(model, rows, y, most=2)[0]}["column 0"]
+        covered += found.low <= truth <= found.high
+    assert 0.9 <= covered / 150 <= 0.995, covered
+
+
+def test_a_forest_a_pipeline_and_a_search_show_what_columns_are_worth(report):
+    for model in (RandomForestClassifier(5, random_state=0), make_pipeline(StandardScaler(), LinearSVC())):
+        _, text = report(model.fit(X[:200], Y[:200]))
+        assert "What each column is worth" in text
+        assert "The AUC lost when the values of a column are shuffled" in text
+    words = pd.Series(np.where(X[:, 0] > 0, "one two", "two three"))
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(words[:200], Y[:200])
+    assert "What each column is worth" not in report(model, words[200:])[1], "rows of text have no columns"
+
+
 @pytest.mark.parametrize(
     ("model", "rows", "y", "error", "message"),
     [
         (LinearRegression().fit(X, Y), X, Y, TypeError, "got LinearRegression, which has neither."),
         (LogisticRegression().fit(X, Y), None, Y, ValueError, "X is None, but LogisticRegression needs rows to score."),
         (X[:, 0], X, Y, ValueError, "X must be None where model is an array of scores; got a ndarray as model."),
+        (
+            np.where(X[:, 0] > 0, np.nan, X[:, 0]),
+            None,
+            Y,
+            ValueError,
+            f"the scores contain NaN, first in row {np.argmax(X[:, 0] > 0)}: leave out rows without a score",
+        ),
+        ("scores.csv", None, Y, TypeError, "or an array of scores, got str, which has neither."),
         (X[:, 0], None, Y[1:], ValueError, "inconsistent numbers of samples"),
         (X, None, Y, ValueError, "model must have one dimension, got an array of shape (400, 5)."),
         (

@@ -152,16 +152,19 @@ def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     assert f"95% confidence: {found.auc.low:.4f} to {found.auc.high:.4f}" in text
     assert f"up to 0.1 {found.partial_auc:.4f}" in text
     assert f"average precision, {found.base_rate:.4f} by chance {found.average_precision:.4f}" in text
-    assert f"best balanced accuracy {found.best.balanced_accuracy:.4f}" in text
+    assert f"best balanced accuracy {found.best.balanced_accuracy.value:.4f}" in text
     gini, calibration = found.gini, found.calibration
     assert f"Gini, {gini.low:.4f} to {gini.high:.4f} {gini.value:.4f}" in text
     assert f"KS, at a score of {number_text(found.ks_threshold)} {found.ks:.4f}" in text
     assert f"with the base rate for all {calibration.brier:.4f}" in text
     for rule, at in found.thresholds.items():
-        counts = f"{at.tp} {at.fp} {at.fn} {at.tn} {at.precision:.1%} {at.recall:.1%} {at.fpr:.1%}"
-        assert (
-            f"{rule} {number_text(at.threshold)} {at.called} {at.called / 500:.1%} {counts} {at.fp + 5 * at.fn}" in text
+        rates = (
+            NONE if np.isnan(r.value) else f"{r.value:.1%} {100 * r.low:.1f} to {100 * r.high:.1f}"
+            for r in (at.precision, at.recall, at.fpr)
         )
+        called = f"{number_text(at.threshold)} {at.probability:.1%} {at.called} {at.called / 500:.1%}"
+        counts = f"{at.tp} / {at.fp} {at.tn} / {at.fn} {at.fp + 5 * at.fn}"
+        assert f"{rule} {called} {' '.join(rates)} {counts}" in text
     for k, tenth in enumerate(found.gains):
         counts = f"{k + 1} 50 {count_text(tenth.positives)} {tenth.rate:.1%} {tenth.lift:.2f}"
         assert f"{counts} {tenth.gain:.1%} {tenth.total_lift:.2f}" in text
@@ -295,7 +298,7 @@ def test_roc_curve(report, axes):
     np.testing.assert_array_equal(curve, np.transpose(report.evaluation.roc[:2]))
     (point,) = lines(axes["roc"], "ink")
     best = report.evaluation.best
-    np.testing.assert_allclose(point, [[1 - best.specificity, best.recall]])
+    np.testing.assert_allclose(point, [[best.fpr.value, best.recall.value]])
     (band,) = axes["roc"].collections
     outline = band.get_paths()[0].vertices
     roc = report.evaluation.roc

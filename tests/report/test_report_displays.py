@@ -86,6 +86,18 @@ def test_roc_curves_of_folds_and_their_mean():
     assert texts(display)[0] == f"mean AUC {np.mean(aucs):.4f}, folds {min(aucs):.4f} to {max(aucs):.4f}"
 
 
+def test_the_other_class_may_be_positive():
+    for model in (BLEND, GaussianNB().fit(X, Y)):
+        roc = ROCDisplay.from_estimator(model, X, Y, pos_label=0)
+        assert_allclose(roc.evaluations[0].auc.auc, ROCDisplay.from_estimator(model, X, Y).evaluations[0].auc.auc)
+        assert roc.evaluations[0].n_positive == (Y == 0).sum()
+        scores = ScoresDisplay.from_estimator(model, X, Y, pos_label=0)
+        assert scores.names == ("1", "0")
+        assert np.mean(scores.groups[1]) > np.mean(scores.groups[0])
+    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\], got 2\."):
+        ROCDisplay.from_estimator(BLEND, X, Y, pos_label=2)
+
+
 def test_folds_without_their_estimators_are_refused():
     message = "^cv_results lacks estimator and indices: call cross_validate with return_estimator=True and"
     with pytest.raises(ValueError, match=message):
@@ -99,7 +111,7 @@ def test_scores_are_densities_with_both_thresholds():
         density, edges, _ = patch.get_data()
         assert_allclose(density, np.histogram(SCORES[label == Y], edges, density=True)[0])
     names = texts(display)
-    assert names[:3] == ["0", "1", "threshold of the model, 0"]
+    assert names[:3] == ["0", "1", "threshold in use, 0"]
     assert names[3].startswith("best balanced accuracy, ")
     threshold = float(names[3].split(", ")[1].replace("\N{MINUS SIGN}", "-"))
     assert threshold == pytest.approx(display.best, rel=1e-3)
@@ -111,7 +123,7 @@ def test_scores_are_densities_with_both_thresholds():
 def test_scores_display_draws_probabilities_without_decision_function():
     display = ScoresDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y)
     assert 0 <= display.edges[0] < display.edges[-1] <= 1
-    assert "threshold of the model, 0.5" in texts(display)
+    assert "threshold in use, 0.5" in texts(display)
     assert ROCDisplay.from_estimator(DummyClassifier().fit(X, Y), X, Y).evaluations[0].auc.auc == 0.5
 
 

@@ -132,6 +132,38 @@ print(usable_memory())
     assert 0 < int(done.stdout) <= 1 << 30
 
 
+@pytest.mark.linux
+def test_blas_takes_its_buffers_while_there_is_room_or_says_that_there_is_none():
+    """Without them it would try for ever, and end with no signal but SIGKILL."""
+    code = """
+import resource, sys
+import numpy as np, scipy.linalg
+from aucmax.rows.machine import address_space, reserve_blas
+room = lambda megabytes: resource.setrlimit(resource.RLIMIT_AS, (address_space() + (megabytes << 20), hard))
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+A = np.eye(100)
+room(20)
+try:
+    reserve_blas()
+except MemoryError as error:
+    print(error)
+room(3000)
+reserve_blas()
+room(4)
+print((A @ A).sum(), scipy.linalg.solve(A, A).sum())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
+    refused, products = done.stdout.splitlines()
+    assert re.match(r"The limit on the address space leaves \d+ MB, and the buffers of BLAS take", refused)
+    assert products == "100.0 100.0"
+
+
+def test_a_limit_on_the_address_space_has_blas_take_its_buffers(refused, monkeypatch):
+    monkeypatch.setattr("aucmax.cli.app.has_limit", lambda: True)
+    monkeypatch.setattr(machine_memory, "usable_memory", lambda: 10 << 20)
+    assert refused("fit", "nothing.csv").startswith("The limit on the address space leaves 10 MB, and the buffers of")
+
+
 @pytest.mark.parametrize("options", [[], ["--checkpoint", "c"], ["--algorithm", "SOLAM"]], ids=str)
 def test_fit_names_the_largest_index_and_its_line(refused, little, tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from aucmax import ClassMoments
+from aucmax import ClassMoments, GaussianAUC
 from aucmax.rows import machine as threads
 from aucmax.rows import memory
 from aucmax.rows.summaries.moments import DENSE_FROM
@@ -442,6 +443,32 @@ def test_merge_and_subtract_need_the_same_columns_and_classes(join):
 
 
 # Weights
+
+
+def test_subtract_refuses_rows_that_cannot_be_among_these():
+    X, y, _ = make_data()
+    whole = ClassMoments(5).update(X, y)
+    for other in (X[:400] + 10, 3 * X[:400], X + 1.0):
+        with pytest.raises(ValueError, match=r"not part of these: with them, column [0-4] has"):
+            whole.subtract(ClassMoments(5).update(other, y[: len(other)]))
+
+
+def test_moments_add_columns_of_the_same_names_only(tmp_path):
+    X, y, _ = make_data(60, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    moments = ClassMoments(3).update(frame[:20], y[:20]).update(frame[20:40], y[20:40]).update(X[40:], y[40:])
+    assert_same(moments, ClassMoments(3).update(X, y))
+    assert moments.feature_names.tolist() == ["a", "b", "c"]
+    moments.save(tmp_path / "moments.npz")
+    turned = frame[["a", "c", "b"]]
+    sentence = "Column 1 is 'c', but it is 'b' in these moments: give the columns the same names"
+    for known in (moments, ClassMoments.load(tmp_path / "moments.npz"), GaussianAUC().fit_moments(moments).moments_):
+        with pytest.raises(ValueError, match=sentence):
+            known.update(turned, y)
+        with pytest.raises(ValueError, match=sentence):
+            known.merge(ClassMoments(3).update(turned, y))
+    with pytest.raises(ValueError, match="names"):
+        GaussianAUC().fit_moments(moments).predict(turned)
 
 
 @pytest.mark.parametrize("kind", ["dense", "CSR"])

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from slow import slow_except
 
-from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem
+from aucmax import ALGORITHMS, AUCClassifier, KMeansNystroem, TableClassifier, roc_auc
 from aucmax.rows.validate import check_csr
 
 RNG = np.random.default_rng(0)
@@ -101,3 +102,49 @@ def test_fit_refuses_lil_rows_with_an_index_out_of_range():
     rows.rows[3] = [10**8] * len(rows.rows[3])
     with pytest.raises(ValueError, match=r"^X is not a valid CSR matrix: indices must be from 0 to 5, but 0 to 1000"):
         AUCClassifier().fit(rows, Y)
+
+
+@pytest.mark.parametrize("name", slow_except(FAST, ESTIMATORS))
+def test_every_estimator_sums_duplicates_whatever_the_flags_of_the_rows_say(name):
+    """A matrix keeps what it once found out about its indices, and arrays can be changed after that."""
+    doubled = sparse.csr_array(
+        (np.repeat(ROWS.data / 2, 2), np.repeat(ROWS.indices, 2), 2 * ROWS.indptr), shape=ROWS.shape
+    )
+    doubled.has_sorted_indices = doubled.has_canonical_format = True
+    assert doubled.has_canonical_format
+    make = ESTIMATORS[name] if name not in ALGORITHMS else partial(ALGORITHMS[name].seeded, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain, stale = make().fit(ROWS, Y), make().fit(doubled, Y)
+    score = "transform" if name == "KMeansNystroem" else "decision_function"
+    expected = getattr(plain, score)(ROWS)
+    for model, rows in ((stale, ROWS), (plain, doubled)):
+        np.testing.assert_allclose(getattr(model, score)(rows), expected, rtol=0, atol=1e-9 * np.ptp(expected))
+
+
+def test_masked_cells_are_refused():
+    X, weights = ROWS.toarray(), np.ones(len(Y))
+    scores = X[:, 0]
+    mask = np.arange(len(Y)) == 3
+    hidden = np.ma.masked_array
+    for name, call in {
+        "X": lambda: AUCClassifier().fit(hidden(X, np.outer(mask, np.ones(X.shape[1]))), Y),
+        "y": lambda: AUCClassifier().fit(X, hidden(Y, mask)),
+        "sample_weight": lambda: AUCClassifier().fit(X, Y, hidden(weights, mask)),
+        "scores": lambda: roc_auc(Y, hidden(scores, mask)),
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name} has masked cells, and the values under the mask are not data"):
+            call()
+    with pytest.raises(ValueError, match=r"^X has masked cells"):
+        AUCClassifier("squared", alpha=0.1).fit(X, Y).predict(hidden(X, X > 0))
+    assert roc_auc(Y, hidden(scores, np.zeros(len(Y)))) == roc_auc(Y, scores)
+
+
+def test_masked_cells_of_a_table_are_missing_values():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (200, 2))
+    y, mask = (X[:, 0] + rng.random(200) > 2.5).astype(int), rng.random(X.shape) < 0.2
+    gaps = np.where(mask, np.nan, X.astype(float))
+    model = TableClassifier("curves", cv=0).fit(gaps, y)
+    masked = TableClassifier("curves", cv=0).fit(np.ma.masked_array(X, mask), y)
+    np.testing.assert_allclose(masked.decision_function(gaps), model.decision_function(gaps))

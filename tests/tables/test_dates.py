@@ -86,6 +86,11 @@ def test_a_year_of_two_digits_is_of_this_century_or_the_last():
     assert np.isnan(read_dates(pa.array(["70-01-02"]), "%Y-%m-%d"))
 
 
+def test_dates_with_a_time_that_no_clock_shows_are_none():
+    days = ["1970-01-01 99:00", "1970-01-01 13:00 AM", "1970-01-01T24:01", "1970-01-01 24:00 PM", "1970-01-01 24:00"]
+    assert read_dates(pa.array(days), "%Y-%m-%d").tolist() == pytest.approx([np.nan] * 4 + [86400.0], nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("cell", "hours"),
     [("00:00", 0), ("9:30", 9.5), ("12:30 AM", 0.5), ("12:15pm", 12.25), ("23:59:30", 23 + 119 / 120)],
@@ -95,7 +100,8 @@ def test_times_of_day_are_hours(cell, hours):
 
 
 def test_what_is_no_time_of_day():
-    assert np.isnan(read_times(pa.array(["24:00", "1:60", "12", "1:2", "noon", None]))).all()
+    cells = ["24:00", "1:60", "12", "1:2", "noon", "25:00", "99:00", "13:00 AM", None]
+    assert np.isnan(read_times(pa.array(cells))).all()
 
 
 @pytest.mark.parametrize("type", [None, pa.time32("s"), pa.time64("us")], ids=str)

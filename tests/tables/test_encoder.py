@@ -74,7 +74,7 @@ def test_encoder_of_typed_columns_of_pandas():
     nan = np.nan
     expected = [[1, 1, 0, 1.5, 1, 0, 0], [nan, nan, 1, nan, nan, nan, 1], [3, 0, nan, 2.5, 0, 1, nan]]
     np.testing.assert_array_equal(encoder.transform(X)[:3], expected)
-    names = ["whole", "flag", "level", "arrow", "when (age in days)", "when (weekday)", "mixed"]
+    names = ["whole", "flag", "level", "arrow", "when (days before 2024-01-02)", "when (weekday)", "mixed"]
     assert encoder.get_feature_names_out().tolist() == names
     assert encoder.categorical_features_.tolist() == [False, False, True, False, False, True, True]
     assert encoder.levels_[1:3] == [None, ["1", "2", "(rare)"]]

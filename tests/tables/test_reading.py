@@ -144,7 +144,7 @@ def test_dates_are_ages_and_the_parts_that_vary(native):
     moments = [datetime.datetime(2024, 3, 1, 6), datetime.datetime(2024, 2, 27, 18), datetime.datetime(2023, 2, 28, 18)]
     cells = moments if native else [moment.strftime("%Y-%m-%d %H:%M") for moment in moments]
     reading, table = learn(x=cells)
-    assert reading.part_names == ["x (age in days)", "x (month)", "x (weekday)", "x (hour)"]
+    assert reading.part_names == ["x (days before 2024-03-01 06:00)", "x (month)", "x (weekday)", "x (hour)"]
     assert [part.levels for part in reading.parts[1:]] == [
         ["02", "03"],
         ["Tuesday", "Friday"],
@@ -156,7 +156,7 @@ def test_dates_are_ages_and_the_parts_that_vary(native):
     codes, _ = reading.codes(pa.table({"x": [later if native else later.isoformat(), None]}))
     np.testing.assert_allclose(codes, [[-10, 1, 2, 0], [np.nan] * 4])  # no training row is a Monday
     same_time, _ = learn(x=["2024-03-01", "2024-03-01"])
-    assert same_time.part_names == ["x (age in days)"]
+    assert same_time.part_names == ["x (days before 2024-03-01)"]
 
 
 def test_reading_takes_other_types_than_the_training_rows():

@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
@@ -98,6 +99,8 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = partial(show_warning, set())
     with Signals() as signals:
         try:
+            if has_limit():
+                importlib.import_module("aucmax.rows.machine").reserve_blas()
             status = group(arguments, prog_name="aucmax", standalone_mode=False)
             signals.active = False
             sys.stdout.flush()
@@ -112,6 +115,15 @@ def main(arguments: list[str] | None = None) -> None:
             # Modules that are being imported turn the exception of a signal into one of their own.
             status = say(error_of(signals.first) if signals.first else error, group.running)
     sys.exit(status or 0)
+
+
+def has_limit() -> bool:
+    """Return whether this process may take only so much address space, as after `ulimit -v`."""
+    with suppress(ImportError):  # on Windows
+        import resource
+
+        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return False
 
 
 def error_of(number: int) -> BaseException:

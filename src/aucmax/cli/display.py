@@ -22,7 +22,7 @@ from ..report.displays import weights as weights_display
 from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
-from ..report.html import Report
+from ..report.html import UNKNOWN, Report
 from ..report.model_report import describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
@@ -239,9 +239,10 @@ def wrote(*paths: Path | None) -> list[str]:
 def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
     positive, auc, found = classes_of(file).names[1], evaluation.auc, evaluation.calibration
-    level = f"{evaluation.confidence_level:.0%} interval"
+    level, n_groups = f"{evaluation.confidence_level:.0%} interval", evaluation.n_groups
+    method = "DeLong" if n_groups is None else f"Obuchowski, {n_groups:,} groups"
     lines = [
-        f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] (DeLong)",
+        f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] ({method})",
         f"Gini               {evaluation.gini.value:.4f}",
         f"KS                 {evaluation.ks:.4f}  at a score of {evaluation.ks_threshold:.6g}",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
@@ -251,19 +252,22 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
         lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
     if found is not None and not np.isnan(found.slope.value):
         lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
-    counts = ("called", "tp", "fp", "fn")
+
+    def text(value: float) -> str:
+        return "" if np.isnan(value) else f"{value:.4f}"
+
     rows = [
         (
             rule,
             f"{at.threshold:.6g}",
-            *(count_text(getattr(at, name)) for name in counts),
-            "" if np.isnan(at.precision) else f"{at.precision:.4f}",
-            f"{at.recall:.4f}",
-            f"{at.fpr:.4f}",
+            *([] if found is None else [text(at.probability)]),
+            *map(count_text, (at.called, at.tp, at.fp, at.fn)),
+            *(text(rate.value) for rate in (at.precision, at.recall, at.fpr)),
         )
         for rule, at in evaluation.thresholds.items()
     ]
-    header = ("", "score above", f"predicted {positive}", "right", "wrong", "missed", "precision", "recall", "FPR")
+    scored = ["score above"] if found is None else ["score above", "probability"]
+    header = ["", *scored, f"predicted {positive}", "right", "wrong", "missed", "precision", "recall", "FPR"]
     return [*lines, make_table("", header, rows, right=range(1, len(header)))]
 
 
@@ -293,11 +297,14 @@ def show_groups(column: str, groups: list[GroupEvaluation]) -> list[Any]:
     rows = []
     for group in groups:
         auc = group.note if group.auc is None else "{:.4f} ({:.4f} to {:.4f})".format(*group.auc[:3])
-        rates = (group.base_rate, group.called, group.recall, group.fpr, group.precision)
-        mean = "" if group.calibration is None else f"{group.calibration.mean:.3f}"
-        rows.append((group.group, f"{group.n_samples:,}", auc, *map(text, rates), mean))
-    header = (column, "rows", "AUC", "share of positives", "predicted positive", "recall", "FPR", "precision")
-    return [make_table("", (*header, "mean probability"), rows, right=(1,))] if rows else []
+        at, found = group.at, group.calibration
+        rates = [] if at is None else [at.called_share, at.recall, at.fpr, at.precision]
+        calibration = [] if found is None else [f"{found.mean:.3f}", text(found.slope), text(found.intercept)]
+        rows.append((group.group, f"{group.n_samples:,}", auc, *map(text, (group.base_rate, *rates)), *calibration))
+    header = [column, "rows", "AUC", "share of positives", "predicted positive", "recall", "FPR", "precision"]
+    if groups and groups[0].calibration is not None:
+        header += ["mean probability", "calibration slope", "intercept"]
+    return [make_table("", header, rows, right=(1,))] if rows else []
 
 
 RENAMED = {"rows": "n_samples", "positives": "n_positive", "mean": "mean_probability"}
@@ -313,8 +320,7 @@ def json_figures(value: Any) -> Any:
     found: dict[str, Any] = {}
     for key, inner in value.items():
         if isinstance(inner, dict) and set(inner) == ESTIMATE:
-            name = "called_share" if key == "called" else key
-            found |= {name: inner["value"], f"{name}_low": inner["low"], f"{name}_high": inner["high"]}
+            found |= {key: inner["value"], f"{key}_low": inner["low"], f"{key}_high": inner["high"]}
         elif key == "auc" and not isinstance(inner, float):
             for name in AUCInterval._fields:
                 found[name if name == "auc" else f"auc_{name}"] = None if inner is None else inner[name]
@@ -355,7 +361,7 @@ def show_comparison(comparison: Comparison) -> list[Any]:
 
 # What a report says about the rows of its evaluation.
 NOTES = {
-    "": "",
+    "": UNKNOWN,
     "test": "Measured on rows that the model has not seen.",
     "training": "All figures are of the training rows, on which every model looks better than it is; "
     "--test measures other rows.",

@@ -1,6 +1,7 @@
 """The options that several commands share, and their values as the library takes them."""
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -101,15 +102,16 @@ def parse_pairs(text: str | None) -> str | int | None:
     return int(text)
 
 
-def parse_cuts(given: Sequence[str] | None) -> dict[str, list[float]] | None:
-    """Return the parameter `cuts`, given its option: COLUMN=NUMBER,NUMBER,... any number of times."""
-    cuts: dict[str, list[float]] = {}
+def parse_cuts(given: Sequence[str] | None) -> dict[str, list[Any]] | None:
+    """Return the parameter `cuts`, given its option: COLUMN=NUMBER,NUMBER,... or days, any number of times."""
+    cuts: dict[str, list[Any]] = {}
     for text in given or ():
         column, _, numbers = text.rpartition("=")
         if not column or column in cuts:
             raise ValueError(f"--cuts {text} is not understood: give COLUMN=25,40,60, once for a column.")
         try:
-            cuts[column] = [float(number) for number in numbers.split(",")]
+            is_date = numbers[4:5] == "-"
+            cuts[column] = [date.fromisoformat(n) and n if is_date else float(n) for n in numbers.split(",")]
         except ValueError:
             raise ValueError(f"--cuts {text} is not understood: give COLUMN=25,40,60.") from None
     return cuts or None

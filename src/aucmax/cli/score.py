@@ -48,12 +48,14 @@ def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> B
 
 
 @contextmanager
-def keeping(option: str) -> Iterator[None]:
-    """Let errors about a column that is kept name the option that asks for it."""
+def keeping(option: str, column: str | None = None) -> Iterator[None]:
+    """Let errors about a column that is kept, any one or this one, name the option that asks for it."""
     try:
         yield
     except ArgumentError as error:
         sentence, *values = error.args
+        if column is not None and repr(column) not in values:
+            raise
         raise ArgumentError(sentence.replace("{keep=}", f"{{{option}=}}"), *values) from error
 
 
@@ -185,6 +187,8 @@ def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: 
             masks.append(classes.mask(np.asarray(block.y), source.name))
             blocks.append((block.weight, block.kept))
             on_block("scoring", block)
+    if not masks:
+        raise ValueError(f"{source.name} has no rows.")
     positive = np.concatenate(masks)
     for label, members in zip(classes.names, (~positive, positive), strict=True):
         if not members.any():

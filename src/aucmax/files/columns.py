@@ -16,7 +16,7 @@ import numpy as np
 
 from .._text import ArgumentError, listed
 from ..tables.reading import Overrides, Reading
-from ..tables.reading.cells import read_numbers, trim
+from ..tables.reading.cells import read_numbers, tidy_numbers, trim
 from ..tables.reading.features import is_sparse
 from ..tables.reading.kinds import number_forms
 from ..tables.reading.summary import UNITS, ColumnSummary, find_type, native_numbers
@@ -325,7 +325,7 @@ def find_label_kind(column: Any) -> str:
         return "number"
     text = trim(column).unique()
     present = text.filter(pa.array(~find_gaps(text)))
-    if not np.isnan(read_numbers(present, "1234.5")).any():
+    if not np.isnan(read_numbers(tidy_numbers(present), "1234.5")).any():
         return "number"
     return "bool" if {word.lower() for word in present.to_pylist()} <= set(TRUTH) else "text"
 
@@ -367,7 +367,7 @@ def _read_numbers(column: Any, what: str) -> tuple[np.ndarray, Fault | None]:
     if find_type(column.type) == "number":
         return _check(native_numbers(column), column, what)
     text = trim(column)
-    return _check(np.where(find_gaps(text), np.nan, read_numbers(text, "1234.5")), column, what)
+    return _check(np.where(find_gaps(text), np.nan, read_numbers(tidy_numbers(text), "1234.5")), column, what)
 
 
 def _check(values: np.ndarray, cells: Any, what: str) -> tuple[np.ndarray, Fault | None]:

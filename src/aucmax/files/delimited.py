@@ -27,6 +27,8 @@ from .source import NoRowsError, Options
 # Columns that hold numbers in this much text from the beginning are read as numbers.
 GUESS_BYTES = 1 << 20
 DELIMITERS = ",\t;"
+MANY_COLUMNS = 1000  # pyarrow keeps a table of all spellings of missing values for each column, 60 kB in all
+MOST_COLUMNS = 200_000
 SMALL = 1 << 16  # bytes of text that are read before other threads would begin
 ASCII = bytes(range(128))
 ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
@@ -69,6 +71,9 @@ class DelimitedSource(TableSource):
         else:
             self._delimiter = options.delimiter
         chunk = self._first_chunk(self._delimiter)
+        if (n_columns := chunk.text.count(self._delimiter.encode()) + 1) > MOST_COLUMNS and b'"' not in chunk.text:
+            most = f"CSV is read up to {MOST_COLUMNS:,}: write them as LIBSVM or as a sparse .npz"
+            raise ValueError(f"{self.name} has {n_columns:,} columns, and {most}.")
         (_, cells), *more = self._records(chunk)
         if more:
             self._lines.refuse("its lines end with carriage returns alone: convert the line ends.", chunk.start)
@@ -76,6 +81,10 @@ class DelimitedSource(TableSource):
             self._names, self._first_line = [f"x{k}" for k in range(1, len(cells) + 1)], 0
             return
         self._names = [cell.strip() or f"column {k}" for k, cell in enumerate(cells, 1)]
+        if options.reading is not None:  # a model of a frame may have names with blanks around them
+            known = [column.name for column in options.reading.columns]
+            blank = {name.strip(): name for name in known if name.strip() not in known}
+            self._names = [blank.get(name, name) for name in self._names]
         self._first_line = chunk.stop
         counted = [[str(k) for k in range(first, first + len(cells))] for first in (0, 1)]
         if options.reading is None and all(map(_is_number, self._names)) and self._names not in counted:
@@ -166,10 +175,10 @@ class DelimitedSource(TableSource):
         text = self._decode(chunk).encode() if self._encoding != "utf-8" else chunk.text
         if text.startswith(BOM):  # pyarrow takes it for a mark even where it is part of the first cell
             text = BOM + text
-        has_quotes = b'"' in text
-        convert = arrow.ConvertOptions(
-            column_types=types, include_columns=list(columns), null_values=spellings(self._na_values)
-        )
+        has_quotes, missing = b'"' in text, spellings(self._na_values)
+        if len(columns) > MANY_COLUMNS:
+            missing = [word for word in missing if word.encode() in text]
+        convert = arrow.ConvertOptions(column_types=types, include_columns=list(columns), null_values=missing)
         parse = arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=has_quotes)
         for block_size in (1 << 20, min(len(text) + 1, 2**31 - 1)):  # the second for lines longer than the first
             read = arrow.ReadOptions(use_threads=len(text) > SMALL, column_names=self._names, block_size=block_size)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._text import ArgumentError
+from ..tables.reading.cells import MINUS
 
 DATE = re.compile(
     r"(-?[0-9]{1,20})(?:-([0-9]{2})(?:-([0-9]{2})"
@@ -152,7 +153,7 @@ def _numbers(label: Any, text: str) -> list[float]:
     found = []
     for spelling in (label, text):
         with suppress(TypeError, ValueError, OverflowError):
-            found.append(float(spelling))
+            found.append(float(spelling.replace(MINUS, "-") if isinstance(spelling, str) else spelling))
     return found
 
 

@@ -83,7 +83,9 @@ class Lines:
                 break
             if size >= n_bytes + LONGEST_LINE:
                 self.refuse("longer than 1 GiB, or with a quote that is not closed.", start)
-            parts.append(text.readline(LONGEST_LINE))
+            ahead = text.peek(1) if quotes.is_open else b""  # type: ignore[attr-defined]
+            inside = ahead.find(b'"') % (len(ahead) + 1)  # bytes of a quoted cell, whose lines may be many and short
+            parts.append(text.read(inside) if inside else text.readline(LONGEST_LINE))
         lines = b"".join(parts)
         if quotes.is_open:
             before = lines[: find_opening(lines, delimiters)]

@@ -149,7 +149,7 @@ def read_hours(row: Mapping[str, Any], column: str, na_values: tuple[str, ...]) 
     if is_missing(value, na_values):
         return None
     hours, found = native_number(value), re.fullmatch(TIME, to_text(value))
-    if hours is None and found and (seconds := clock(found)) < DAY:
+    if hours is None and found and (seconds := clock(found)) is not None and seconds < DAY:
         hours = seconds / 3600
     if hours is None or not math.isfinite(hours):
         raise unreadable(column, value, "a time of day")
@@ -170,9 +170,10 @@ def read_date(row: Mapping[str, Any], column: str, na_values: tuple[str, ...], f
         return float((value - date(1970, 1, 1)).days * DAY)
     found = re.fullmatch(f"{date_pattern(form)}(?:(?:T|,? +){TIME} ?{ZONE})?", to_text(value))
     days = None if found is None else days_of(found)
-    if found is None or days is None:
+    seconds = clock(found) if found is not None and found["h"] else 0.0
+    if days is None or seconds is None:
         raise unreadable(column, value, "a date")
-    return days * DAY + (clock(found) if found["h"] else 0.0)
+    return days * DAY + seconds
 
 
 def date_pattern(form: str) -> str:
@@ -192,10 +193,12 @@ def days_of(found: re.Match[str]) -> int | None:
         return None
 
 
-def clock(found: re.Match[str]) -> float:
-    """Return a time of day that was found, in seconds."""
+def clock(found: re.Match[str]) -> float | None:
+    """Return a time of day that was found, in seconds; None for 25:00 and 13:00 AM."""
     seconds = 3600 * int(found["h"]) + 60 * int(found["m"]) + int(found["s"] or 0)
     half = (found["half"] or "").upper()
+    if seconds > DAY or (seconds == DAY and half) or (half == "A" and seconds >= DAY / 2 + 3600):
+        return None
     if half == "A" and seconds >= NOON:  # 12:30 AM is half past midnight
         seconds -= NOON
     return float(seconds + NOON if half == "P" and seconds < NOON else seconds)

@@ -251,7 +251,5 @@ count, real, measured = number(int, low=0), number(float), number(float, finite=
 plain = either(number(int, float, finite=False), instance(bool, str, type(None)))
 # What a file says of the columns of X.
 FEATURES: dict[str, Check] = {"n_features_in_": count, "feature_names_in_": array("O", "d")}
-MOMENTS = fields(
-    {"classes": classes, "mean": array("f", 2, "d"), "weight": array("f", 2), "scatter": array("f", 2, "d", "d")},
-    required=("classes", "mean", "weight", "scatter"),
-)
+PARTS = {"classes": classes, "mean": array("f", 2, "d"), "weight": array("f", 2), "scatter": array("f", 2, "d", "d")}
+MOMENTS = fields(PARTS | {"feature_names": array("O", "d")}, required=tuple(PARTS))

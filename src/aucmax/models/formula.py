@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._base import LinearAUCClassifier
+from .._text import one_line as one_line
 from ..tables.classifier import TableClassifier
 from ..tables.curves import Values, list_values, term_name
 from ..tables.encoder import TableEncoder
@@ -84,18 +85,6 @@ def owners_of(reading: Reading) -> Iterator[Column]:
 def describe(column: Column) -> str:
     """Return how a column is read."""
     return f"{column.kind}, {column.reason}" if column.reason else column.kind
-
-
-def one_line(text: str) -> str:
-    r"""Return a text with escapes for all that may end a line or hide something.
-
-    Examples
-    --------
-    >>> from aucmax.models.formula import one_line
-    >>> print(one_line("a" + chr(10) + "DROP TABLE b"))
-    a\nDROP TABLE b
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def card_formula(title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]]) -> Formula:

@@ -20,6 +20,7 @@ NAMES = {
         "Pipeline": "sklearn.pipeline:Pipeline",
         "SelectKBest": "sklearn.feature_selection:SelectKBest",
         "StandardScaler": "sklearn.preprocessing:StandardScaler",
+        "StreamPipeline": "aucmax.papers.engine.stream_pipeline:StreamPipeline",
         "TruncatedSVD": "sklearn.decomposition:TruncatedSVD",
     },
     "named_tuple": {

@@ -389,5 +389,10 @@ def measure_difference(path: str | os.PathLike[str], rows: Any, scores: np.ndarr
         block = rows[start : start + step]
         block = np.asarray(block.toarray() if sparse.issparse(block) else block, dtype=np.float64)
         (found,) = session.run(["score"], {"X": block})
-        largest = max(largest, float(np.abs(found - scores[start : start + step]).max()))
+        difference = np.abs(found - scores[start : start + step])
+        if not np.isfinite(difference).all():
+            row = start + int(np.argmin(np.isfinite(difference)))
+            pair = f"{found[row - start]} in {os.fspath(path)} and {scores[row]} of the model"
+            raise ValueError(f"Row {row} has the scores {pair}: they cannot be compared.")
+        largest = max(largest, float(difference.max()))
     return ScoreDifference(rows.shape[0], largest, float(scores.min()), float(scores.max()))

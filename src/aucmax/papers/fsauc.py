@@ -23,8 +23,11 @@ Algorithm
    c = (m- - m+).w.
 5. The result is the average w of the last stage, or of the one under way.
 
-The projections of step 3 cost O(d), so on sparse rows they are made once for d / (nonzeros of a
-row) steps: O(nonzeros) a step.
+The projections of step 3 cost O(d), so they are made once for rows of d nonzeros: O(nonzeros) a step.
+
+k and k' are over the rows so far. In a stream (`partial_fit`), p, m+ and m- are too, and without `horizon` not even T
+is known: then row t is in the stage of the number m that 1. gives for T = t, so the next stage begins where m grows by
+one, after about four times as many rows. Radii and steps are halved about as often as if T had been known.
 
 variant="paper"
 ---------------
@@ -35,6 +38,7 @@ others: T - m n0 steps are not taken.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -42,9 +46,9 @@ import numpy as np
 
 from .._compat import Interval, jit
 from .engine.averages import AveragedWeights, add_to_average, data_step, fold, mean_scores, score, step, unfold
-from .engine.epochs import StochasticClassifier
+from .engine.epochs import OnlineClassifier
 from .engine.proximal import project_l1
-from .engine.row_access import coordinates, longest_row, row_axpy, settle, shape_of, steps_per_sweep, zero_weights
+from .engine.row_access import coordinates, longest_row, row_axpy, row_lengths, settle, shape_of, zero_weights
 from .engine.sample import Sample
 from .solam import clip
 
@@ -57,12 +61,13 @@ class Stage(NamedTuple):
     w: AveragedWeights  # the weights, averaged over the stage
     start: np.ndarray  # shape (width,): the weights when it began
     saddle: np.ndarray  # shape (3, 3): a, b and c now, when the stage began, and their sums over its steps
-    scalars: np.ndarray  # shape (6,): steps of the stage, stages ended, r, D, beta and eta
-    counts: np.ndarray  # shape (2,): steps on rows of each class, of all stages
-    sums: np.ndarray  # shape (2, width): sums of these rows, as weight vectors; empty unless variant="paper"
+    scalars: np.ndarray  # shape (6,): steps of the stage, stages ended, r and D for rows of norm 1, beta and eta
+    counts: np.ndarray  # shape (2,): rows of each class, of all stages
+    sums: np.ndarray  # shape (2, width): sums of these rows, as weight vectors
+    norms: np.ndarray  # shape (4,): steps so far, the sum of their |z|^2, the largest, and nonzeros since a projection
 
 
-class FSAUC(StochasticClassifier):
+class FSAUC(OnlineClassifier):
     """Fast stochastic AUC maximisation: the pairwise square loss over an L1 ball, in stages.
 
     Parameters
@@ -75,8 +80,8 @@ class FSAUC(StochasticClassifier):
         with variant="paper", whose values are 2^-10 to 2^10.
 
     horizon : int, default=None
-        Number of passes that the stages are laid out for; None is `max_iter`. With `warm_start`, several fits of fewer
-        passes make up one of `horizon` passes.
+        Number of steps, one for each row of each pass, that the stages are laid out for. None is those of `fit`; in
+        a stream stages then follow one another as its length grows.
 
     See Also
     --------
@@ -105,7 +110,7 @@ class FSAUC(StochasticClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **StochasticClassifier._parameter_constraints,
+        **OnlineClassifier._parameter_constraints,
         "radius": [Interval(Real, 0, None, closed="neither")],
         "eta0": [Interval(Real, 0, None, closed="neither"), None],
         "horizon": [Interval(Integral, 1, None, closed="left"), None],
@@ -139,57 +144,60 @@ class FSAUC(StochasticClassifier):
         self.shuffle = shuffle
 
     def _start(self, n_features: int, n_rows: int) -> Stage:
-        # eta, and r and D through it, are set with the first rows, whose scale they follow
-        w, zeros = AveragedWeights.zeros(n_features), zero_weights(n_features)
-        sums = np.zeros((2, 0 if self._chosen("_known_classes") else len(zeros)))
-        return Stage(w, zeros, np.zeros((3, 3)), np.zeros(6), np.zeros(2), sums)
+        w, zeros, r = AveragedWeights.zeros(n_features), zero_weights(n_features), 2 * np.sqrt(3) * self.radius
+        scalars = np.array([0.0, 0.0, r, 2 * np.sqrt(2) * r, 9.0, self._chosen("eta0") or 0.1])
+        return Stage(w, zeros, np.zeros((3, 3)), scalars, np.zeros(2), np.zeros((2, len(zeros))), np.zeros(4))
 
     def _epoch(self, state: Stage, sample: Sample, drawn: np.ndarray) -> None:
-        eta0, all_steps = self._chosen("eta0"), self._chosen("_takes_all_steps")
-        in_units = self._chosen("_bounds_in_units")
-        unit, longest = (np.sqrt(sample.mean_norm), np.sqrt(sample.norms.max())) if in_units else (1.0, 1.0)
-        steps = int((self.horizon or self.max_iter) * sample.totals.sum())
-        n_stages = max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1)
-        if state.scalars[5] == 0:
-            r = 2 * np.sqrt(3) * unit * self.radius
-            state.scalars[2:] = r, 2 * np.sqrt(2) * r, 9.0, eta0 or 0.1
-        length = steps // n_stages
-        every = steps_per_sweep(sample.rows) if self._chosen("_projects_together") else 0
-        mean_norm = 0.0 if eta0 else sample.mean_norm
+        steps = self.horizon or int(self.max_iter * sample.all_totals.sum())
         width = shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows)
+        choices = self._chosen("eta0") is None, self._chosen("_bounds_in_units"), self.radius, width
         while len(drawn):
-            last = state.scalars[1] + 1 >= n_stages
-            now = drawn if last and all_steps else drawn[: length - int(state.scalars[0])]
-            drawn = drawn[len(now) :]
-            if len(now) == 0:  # the last stage of the paper has ended
+            length, last = stage_length(steps, int(state.scalars[1]))
+            is_long = last and self._chosen("_takes_all_steps")
+            left = len(drawn) if is_long else max(length - int(state.scalars[0]), 0)
+            now, drawn = drawn[:left], drawn[left:]
+            if len(now):
+                seen = self._observe_classes(state, sample, now), *self._observe_rows(state, sample, now)
+                stage_steps(state, sample.rows, sample.norms, sample.positive, now, *seen, *choices)
+            elif last:  # the last stage of the paper has ended
                 return
-            rows = sample.rows, sample.norms, sample.positive, now, self._shares(state, sample, now)
-            stage_steps(state, *rows, mean_norm, self.radius, self.radius * longest, unit, every, width)
             if not last and state.scalars[0] >= length:
-                self._next_stage(state, sample, length, unit)
+                self._next_stage(state, length)
 
-    def _shares(self, state: Stage, sample: Sample, now: np.ndarray) -> np.ndarray:
-        """Return the p of each step, and count the rows in the running estimates of the paper."""
-        if self._chosen("_known_classes"):
-            return np.full(len(now), sample.share)
+    def _observe_classes(self, state: Stage, sample: Sample, now: np.ndarray) -> np.ndarray:
+        """Count the rows of some steps; return p at each, of all rows if they are known, or of those so far."""
+        if sample.all_totals.any() and self._chosen("_known_classes"):
+            state.counts[:], state.sums[:] = sample.all_totals, np.asarray(sample.means) * sample.all_totals[:, None]
+            return np.full(len(now), state.counts[1] / state.counts.sum())
         positive = sample.positive[now]
         shares = (state.counts[1] + np.cumsum(positive)) / (state.counts.sum() + np.arange(1, len(now) + 1))
         state.counts[:] += np.bincount(positive, minlength=2)
         add_rows(sample.rows, sample.positive, now, state.sums)
         return shares
 
-    def _next_stage(self, state: Stage, sample: Sample, length: int, unit: float) -> None:
+    def _observe_rows(self, state: Stage, sample: Sample, now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the mean |z|^2 so far at each step, the largest one, and whether projections are due; [] if always."""
+        norms, (count, total, largest, nonzeros) = sample.norms[now], state.norms
+        sums = np.cumsum([total, *norms])[1:]
+        most = np.maximum(np.maximum.accumulate(norms), largest)
+        due = np.zeros(0, bool)
+        if self._chosen("_projects_together"):
+            filled = nonzeros + np.cumsum(row_lengths(sample.rows)[now])
+            sweeps = filled // shape_of(sample.rows)[1]
+            due, nonzeros = np.diff(sweeps, prepend=0) > 0, filled[-1] % shape_of(sample.rows)[1]
+        state.norms[:] = count + len(now), sums[-1], most[-1], nonzeros
+        return sums / (count + np.arange(1, len(now) + 1)), most, due
+
+    def _next_stage(self, state: Stage, length: int) -> None:
         """End a stage (step 4)."""
         steps, stages, r, _, beta, eta = state.scalars
-        if self._chosen("_known_classes"):
-            share, means = sample.share, np.asarray(sample.means)
-        else:
-            share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
+        share, means = state.counts[1] / state.counts.sum(), state.sums / np.maximum(state.counts, 1)[:, None]
         r /= 2
         q, level = min(share, 1 - share), np.log(12 / DELTA)
         factor = 2 + np.sqrt(2 * level)
         root, below = q * length - np.sqrt(2 * length * level), q - np.sqrt(2 * level / length)
-        D = 2 * np.sqrt(2) * r + 12 * np.sqrt(2) * factor * unit * self.radius / np.sqrt(root) if root > 0 else 1e7
+        D = 2 * np.sqrt(2) * r + 12 * np.sqrt(2) * factor * self.radius / np.sqrt(root) if root > 0 else 1e7
         new_beta = 9 + 288 * factor**2 / below if below > 0 else 1e7
         state.start[:] = state.w.average()
         state.w.restart(state.start)
@@ -203,6 +211,20 @@ class FSAUC(StochasticClassifier):
         return state.w.average()
 
 
+def count_stages(steps: int) -> int:
+    """Return the m of step 1."""
+    return max(1, int(0.5 * np.log2(2 * steps / np.log2(steps))) - 1) if steps > 1 else 1
+
+
+def stage_length(steps: int, ended: int) -> tuple[int, bool]:
+    """Return the length of a stage after those that ended, and whether it is the last; steps = 0 is an unknown T."""
+    if steps:
+        m = count_stages(steps)
+        return steps // m, ended + 1 >= m
+    first, end = (0 if m == 1 else bisect_left(range(1 << 60), m, 2, key=count_stages) for m in (ended + 1, ended + 2))
+    return end - first, False
+
+
 @jit
 def add_rows(rows, positive, order, sums):
     """Add each row to the sum of its class."""
@@ -213,23 +235,27 @@ def add_rows(rows, positive, order, sums):
 
 
 @jit
-def stage_steps(state, rows, norms, positive, order, shares, mean_norm, radius, bound, unit, stride, width):
-    """Take the steps 2 and 3 on the rows in this order, with p from `shares`; a and b are at most `bound`.
+def stage_steps(
+    state, rows, norms, positive, order, shares, mean_norms, largest, projects, from_data, in_units, radius, width
+):
+    """Take the steps 2 and 3 on the rows in this order, with p, the mean |z|^2 and the largest one at each.
 
-    Steps of w follow `mean_norm`, the mean of |z|^2, unless it is 0.
+    Steps of w follow the mean |z|^2 if `from_data`, and bounds and distances if `in_units`.
 
-    The projections of step 3 are made after `stride` steps; with stride = 0 they are made whenever they may change
-    anything: |w|_1 and |v - v1| are then bounded from above, by what they were and the lengths of the steps since, for
-    rows of at most `width` entries.
+    The projections of step 3 are made after the steps of `projects`; if it is empty, whenever they may change anything:
+    |w|_1 and |v - v1| are then bounded from above, by what they were and the lengths of the steps since, for rows of at
+    most `width` entries.
     """
     w, start = state.w, coordinates(state.start)
     u = coordinates(w.u)
     (a, b, c), (a1, b1, c1) = state.saddle[0], state.saddle[1]
-    steps, _, r, D, _, eta = state.scalars
+    steps, _, unit_r, unit_D, _, eta = state.scalars
     length, distance = np.inf, np.inf
     for n in range(order.shape[0]):
         i, p, a0, b0 = order[n], shares[n], a, b
-        eta_w = data_step(eta, mean_norm, norms[i]) if mean_norm > 0.0 else eta
+        unit, bound = (np.sqrt(mean_norms[n]), radius * np.sqrt(largest[n])) if in_units else (1.0, radius)
+        r, D = unit * unit_r, unit * unit_D
+        eta_w = data_step(eta, mean_norms[n], norms[i]) if from_data else eta
         s = score(w, rows, i)
         if positive[i]:
             change = -eta_w * (1.0 - p) * (s - a - 1.0 - c)
@@ -239,13 +265,13 @@ def stage_steps(state, rows, norms, positive, order, shares, mean_norm, radius, 
             b, c = b + eta * p * (s - b), c + eta * p * (s - (1.0 - p) * c)
         step(w, change, rows, i, s, norms[i])
         a, b, c = clip(a, bound), clip(b, bound), clip(c, 2.0 * bound)
-        if stride == 0:
+        if projects.shape[0] == 0:
             moved = abs(change) * np.sqrt(norms[i])
             length += moved * np.sqrt(width)
             distance += moved + abs(a - a0) + abs(b - b0)
             due = length > radius or distance > r
         else:
-            due = (n + 1) % stride == 0 or n + 1 == order.shape[0]
+            due = projects[n]
         if due:
             unfold(w, rows)
             project_l1(u, radius)

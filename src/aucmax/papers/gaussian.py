@@ -177,7 +177,8 @@ class GaussianAUC(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
     - covariances are shrunk, for data with few rows for their columns.
@@ -305,7 +306,8 @@ class GaussianError(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
       step.

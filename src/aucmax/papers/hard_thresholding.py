@@ -50,8 +50,7 @@ gradients of the blocks differ.
 
 HSG-HT: the rows, in a new random order, are cut into batches; the batch of step t = 0, 1, ... has floor(tau zeta^t)
 rows. Where fewer are left than the next batch needs, the last one of the pass takes them too. So the first steps are
-cheap, and from some step on each batch is all rows: w converges as with full gradients, with no tolerance left. The
-code of Yang et al. begins again with tau rows in each pass; t counts on here, as in Zhou et al.
+cheap, and from some step on each batch is all rows: w converges as with full gradients, with no tolerance left.
 
 variant="paper"
 ---------------
@@ -60,10 +59,10 @@ variant="paper"
 3. The step is constant: eta0. The intercept takes the same step as a weight, and starts at 0.
 
 Blocks are cut from the rows in their own order, which may be sorted by class. The authors' step of SHT-AUC is 1 on
-p (1 - p) f, p the share of the positives, and their step of HSG-HT is 3, both for rows of norm 1; on such rows no step
-of HSG-HT above 8 is safe. Their code of SHT-AUC also keeps k - 1 weights, and none of equal ones, where the paper keeps
-k, as both variants do. HSG-HT draws the rows of each batch from all rows without replacement, as in Zhou et al.; a pass
-ends when as many rows were drawn as there are.
+p (1 - p) f, p the share of the positives, and their step of HSG-HT is 3, both for rows of norm 1. They name no step for
+StoIHT; it is 1 here. HSG-HT draws the rows of each batch from all rows without replacement, as in Zhou et al.; a pass
+ends when as many rows were drawn as there are. docs/guide/misprints.md says where the code of Yang et al. differs from
+their paper.
 """
 
 from __future__ import annotations
@@ -110,7 +109,8 @@ class HardThresholdingClassifier(StochasticClassifier):
     ----------
     n_nonzero : int, default=None
         Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
-        there are fewer.
+        there are fewer. Best chosen by cross-validation: the paper's values are 10, 20, ..., 100, and up to 500 for
+        genes.
 
     alpha : float, default=None
         Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
@@ -164,12 +164,10 @@ class HardThresholdingClassifier(StochasticClassifier):
     def _start(self, n_features: int, n_rows: int) -> ThresholdState:
         return ThresholdState(zero_weights(n_features), np.zeros(4))
 
-    def _eta0(self, sample: Sample) -> float | None:
-        """Return the step, or None where it is found on the way."""
-        return self._chosen("eta0")
-
     def _epoch(self, state: ThresholdState, sample: Sample, drawn: Batches) -> None:
-        d, totals, share = n_columns(state.w), sample.totals, sample.share
+        d, totals, share, eta0 = n_columns(state.w), sample.totals, sample.share, self._chosen("eta0")
+        if self._is_paper and eta0 is None:  # SHT-AUC: the authors' step of 1 on p (1 - p) f
+            eta0 = 2 * share * (1 - share)
         from_data = self._chosen("_intercept_from_data")
         if self._loss == LOGISTIC and state.scalars[STEPS] == 0 and from_data:
             state.scalars[INTERCEPT] = np.log(share / (1 - share))
@@ -182,7 +180,7 @@ class HardThresholdingClassifier(StochasticClassifier):
             curvature = unit * (share * (1 - share) if self._loss == LOGISTIC else 2)
             alpha = curvature * k * np.log(np.e * d / k) / (4 * totals.sum() * share * (1 - share))
         rows = sample.rows, sample.positive, sample.row_weights, totals, sample.means
-        threshold_epoch(state, *rows, drawn, self._loss, k, alpha, self._eta0(sample) or 0.0, unit)
+        threshold_epoch(state, *rows, drawn, self._loss, k, alpha, eta0 or 0.0, unit)
 
     def _weights(self, state: ThresholdState) -> np.ndarray:
         return state.w.copy()
@@ -255,11 +253,6 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Parameters
     ----------
-    n_nonzero : int, default=None
-        Number k of weights that are kept, the largest ones for the standardised columns; None keeps 50, or all where
-        there are fewer. Best chosen by cross-validation: the paper's values are 10, 20, ..., 100, and up to 500 for
-        genes.
-
     alpha : float, default=None
         Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`; the paper has none, 0. None takes the
         mean curvature of f/2 in a column, 2 where it is standardised, times k log(e d / k) / N: what k of d columns
@@ -278,7 +271,8 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are standardised (a shift changes nothing here): the largest weights belong to the best columns only if
       columns have one scale.
@@ -301,11 +295,6 @@ class SHTAUC(BlockThresholdingClassifier):
 
     _loss = SQUARE
 
-    def _eta0(self, sample: Sample) -> float | None:
-        if self._is_paper and self.eta0 is None:
-            return 2 * sample.share * (1 - sample.share)
-        return self.eta0
-
 
 class StoIHT(BlockThresholdingClassifier):
     """Stochastic iterative hard thresholding (StoIHT): the logistic loss, with at most k nonzero weights.
@@ -313,14 +302,9 @@ class StoIHT(BlockThresholdingClassifier):
     Parameters
     ----------
     eta0 : float, default=None
-        The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper":
-        the papers give no number.
-
-    Attributes
-    ----------
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
-        loss is in `state_`.
+        The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper".
+        This is our choice: Yang et al. print no step and tune none. On rows of norm 1 the loss curves by at most
+        ``(|z|^2 + 1) / 4 = 1/2``, and any step below 4 descends on its block if all weights are kept.
 
     See Also
     --------
@@ -329,16 +313,9 @@ class StoIHT(BlockThresholdingClassifier):
 
     Notes
     -----
-    How the default differs from the papers, and why; docs/measured/variants.md has the gain of each in AUC:
-
-    - columns are standardised, as in :class:`aucmax.SHTAUC`, and centred, so that the intercept need not follow the
-      weights.
-    - the step is found on the way.
-    - a small L2 penalty, for columns that depend on each other.
-    - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
-    - blocks are mixed, as in :class:`aucmax.SHTAUC`.
-    - the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of the
-      columns.
+    The default differs from the papers as :class:`aucmax.SHTAUC` does (docs/measured/variants.md has the gain of each
+    in AUC), and the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of
+    the columns, which are also centred. It is in `state_`: `intercept_` is found from the scores.
 
     Examples
     --------
@@ -370,12 +347,6 @@ class HSGHT(HardThresholdingClassifier):
         The step; None takes one over the restricted smoothness, which is found on the way, and 3, as Yang et al., with
         variant="paper".
 
-    Attributes
-    ----------
-    intercept_ : ndarray of shape (1,)
-        Puts zero at the score whose probability is the base rate of the training data. The intercept of the logistic
-        loss is in `state_`.
-
     See Also
     --------
     StoIHT : With blocks that stay the same.
@@ -383,13 +354,9 @@ class HSGHT(HardThresholdingClassifier):
 
     Notes
     -----
-    How the default differs from the papers, and why; docs/measured/variants.md has the gain of each in AUC:
-
-    - columns are centred and standardised, as in :class:`aucmax.StoIHT`.
-    - the step is found on the way.
-    - a small L2 penalty, for columns that depend on each other.
-    - the intercept is as in :class:`aucmax.StoIHT`.
-    - the batches of a pass are cut from one random order, so that each row is met once.
+    The default differs from the papers in its columns, steps, penalty and intercept as :class:`aucmax.StoIHT` does
+    (docs/measured/variants.md has the gain of each in AUC). The batches of a pass are cut from one random order, so
+    that each row is met once.
 
     Examples
     --------
@@ -495,47 +462,37 @@ def block_gradient(loss, rows, positive, weights, means, block, masses, w, inter
     `scores` is filled with s of its rows for the logistic loss alone, whose curvature depends on them.
     """
     g[:] = 0.0
-    shift_0, shift_1 = class_shifts(loss, means, w, intercept)
-    total_0 = total_1 = 0.0
+    shifts, sums = class_shifts(loss, means, w, intercept), np.zeros(2)
     if loss != LOGISTIC and not w.any():  # all scores are 0, as before the first step, and no row adds anything
         block = block[:0]
     for b, i in enumerate(block):
-        s = row_dot(rows, i, w) + (shift_1 if positive[i] else shift_0)
-        residual = weights[i] * (logistic(s) - positive[i] if loss == LOGISTIC else s)
-        if positive[i]:
-            a = masses[1] * residual
-            total_1 += a
-        else:
-            a = masses[0] * residual
-            total_0 += a
+        own = int(positive[i])
+        s = row_dot(rows, i, w) + shifts[own]
+        a = masses[own] * (weights[i] * (logistic(s) - own if loss == LOGISTIC else s))
+        sums[own] += a
         row_axpy(a, rows, i, g)
         if loss == LOGISTIC:
             scores[b] = s
     settle(rows, g)
     if loss == LOGISTIC:
-        return total_0 + total_1
-    margin = shift_0 - shift_1 - 1.0
+        return sums[0] + sums[1]
+    margin = shifts[0] - shifts[1] - 1.0
     for j in range(g.shape[0]):
-        g[j] += (margin - total_1) * means[1, j] - (margin + total_0) * means[0, j]
+        g[j] += (margin - sums[1]) * means[1, j] - (margin + sums[0]) * means[0, j]
     return 0.0
 
 
 @jit
 def block_curvature(loss, rows, positive, weights, means, block, masses, scores, v, intercept):
     """Return the largest second derivative on a block along v, from w to w + v."""
-    shift_0, shift_1 = class_shifts(loss, means, v, intercept)
-    total_0 = total_1 = 0.0
+    shifts, sums = class_shifts(loss, means, v, intercept), np.zeros(2)
     for b, i in enumerate(block):
-        s = row_dot(rows, i, v) + (shift_1 if positive[i] else shift_0)
+        own = int(positive[i])
+        s = row_dot(rows, i, v) + shifts[own]
         bend = weights[i] * s * s
-        if loss == LOGISTIC:
-            bend *= steepest(scores[b], scores[b] + s)
-        if positive[i]:
-            total_1 += bend
-        else:
-            total_0 += bend
-    total = masses[0] * total_0 + masses[1] * total_1
-    return total if loss == LOGISTIC else total + (shift_0 - shift_1) ** 2
+        sums[own] += bend * steepest(scores[b], scores[b] + s) if loss == LOGISTIC else bend
+    total = masses[0] * sums[0] + masses[1] * sums[1]
+    return total if loss == LOGISTIC else total + (shifts[0] - shifts[1]) ** 2
 
 
 @jit

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from .._docs import add_sections
 from ..classifier import AUCClassifier
 from ..rows.machine import check_columns
-from ..rows.validate import check_indices
+from ..rows.validate import canonical, check_indices
 from .nystroem import KMeansNystroem
 from .psam import ASAM, PSAM
 from .solam import SOLAM
@@ -111,11 +111,11 @@ class ColumnScaler(StandardScaler):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the standard deviations of the columns."""
-        X = check_indices(X)
+        X = canonical(check_indices(X))
         if len(getattr(X, "shape", ())) == 2:  # scikit-learn makes a matrix of a list, and refuses a vector
             check_columns(X.shape[1])
         return super().fit(X, y, sample_weight)
 
     def transform(self, X: Any, copy: bool | None = None) -> Any:
         """Return rows with scaled columns."""
-        return super().transform(check_indices(X), copy)
+        return super().transform(canonical(check_indices(X)), copy)

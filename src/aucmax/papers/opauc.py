@@ -21,6 +21,13 @@ One step on row z of the class y = +-1
    meets; at most 1 over the curvature of this row. This is the step of the paper's Theorem 2 at any time t, for a least
    loss of the order of the squared norm of its weights; the experiments of the paper choose a constant eta from a grid.
 4. The result is the average of the w, in which step t has the mass t, or the last w, as in the paper.
+5. After d, 2d, 4d, ... rows, without eta0, the inverse of the curvature becomes the metric P of all later steps:
+
+       P = (C+ + C- + (m+ - m-)(m+ - m-)' + (alpha + tr / t) I)^-1        tr: trace of the first three terms
+
+   A step is then w -= eta P [...], and in k |z - m|^2 and tr C become (z - m)'P(z - m) and tr PC: these are the steps
+   of 3 on rows whitened by the moments, which OPAUC holds anyway, so nearly singular covariances do not slow it down.
+   The ridge tr / t is the error of a curvature that t rows have estimated. A sketch has no metric.
 
 OPAUCr replaces the covariance by a sketch of rank tau, in O(tau d) memory: each row draws r ~ N(0, I) / sqrt(tau), and
 Z += z r'. With h the mean of the r of a class and T its count,
@@ -34,7 +41,10 @@ mean 1/sqrt(tau).
 
 variant="paper"
 ---------------
-Steps 1 and 2 as above. 3. eta is constant, eta0. 4. The result is the last w. OPAUCr has the paper's sketch.
+Steps 1 and 2 as above. 3. eta is constant, eta0; or, with eta0="inverse", 1 / (alpha t) followed by a projection on
+the ball |w| <= 1 / alpha (the Remark of Theorem 2). 4. The result is the last w. OPAUCr has the paper's sketch.
+
+`effective_rank` is the paper's Definition 3, and `sketch_rank` the rank for which Theorem 4 holds.
 
 A step of the paper's OPAUCr costs O(tau d). Here it costs O(tau nonzeros + tau^2): with the sum of the rows as one more
 column of Z (r = 1), both m and C w are combinations of the columns of Z, so w is kept as
@@ -60,6 +70,7 @@ from .engine.row_access import row_axpy, row_dot, row_dots, row_outer, settle, z
 from .engine.sample import Sample
 
 BLOCK = 256  # rows whose r are drawn at once
+INVERSE = -1.0  # stands for eta0="inverse" in kernels
 
 
 class CovarianceState(NamedTuple):
@@ -70,7 +81,8 @@ class CovarianceState(NamedTuple):
     counts: np.ndarray  # shape (2,): rows of each class
     means: np.ndarray  # shape (2, d): their means
     scatters: np.ndarray  # shape (2, d, d): their centred sums of outer products; the covariance times the count
-    scalars: np.ndarray  # shape (2,): steps taken, and their mean curvature
+    metric: np.ndarray  # shape (d, d): what a gradient is multiplied by; 0 as long as it is the identity
+    scalars: np.ndarray  # shape (5,): steps taken, their mean curvature, and in the metric tr C and alpha's curvature
 
 
 class SketchState(NamedTuple):
@@ -107,13 +119,17 @@ class OPAUC(OnlineClassifier):
     alpha : float, default=1e-3
         Regularisation strength, as in :class:`aucmax.AUCClassifier`: the paper's lambda.
 
-    eta0 : float, default=None
-        The step, constant: the paper's eta. None takes one that follows the scale of the rows and falls as 1 / sqrt(t),
-        and 2^-9 with variant="paper", whose values are 2^-12 to 2^10.
+    eta0 : float or "inverse", default=None
+        The step, constant: the paper's eta. None takes one that follows the moments of the rows and falls as
+        1 / sqrt(t), and 2^-9 with variant="paper", whose values are 2^-12 to 2^10. "inverse" is the step of the paper's
+        remark on strong convexity, 1 / (alpha t) in the ball of radius 1 / alpha; not with a `rank`.
 
     average : bool, default=None
         Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones.
         None is True, and False with variant="paper".
+
+    max_iter : int, default=None
+        Number of passes of `fit` over the rows. None is 5, and one with variant="paper".
 
     random_state : int, RandomState instance or None, default=None
         The source of the random row orders. The sketches are drawn from it too.
@@ -124,10 +140,13 @@ class OPAUC(OnlineClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised: a constant step cannot suit columns of different scales.
     - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched.
+    - covariances also precondition the steps: columns that are nearly linear in others do not slow them down.
+    - `fit` makes five passes: a single one over few rows ends before the steps arrive.
     - the result is an average: with steps that fall slowly the last weights still carry the noise of single rows.
     - sketches are centred, as covariances are.
 
@@ -149,13 +168,16 @@ class OPAUC(OnlineClassifier):
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "centering": [StrOptions({"unbiased", "paper"}), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
+        "eta0": [Interval(Real, 0, None, closed="neither"), StrOptions({"inverse"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "average": ["boolean", None],
     }
     _by_variant = {  # noqa: RUF012
         "eta0": (None, 2.0**-9),
         "average": (True, False),
         "centering": ("unbiased", "paper"),
+        "max_iter": (5, 1),
+        "_preconditions": (True, False),
     }
 
     def __init__(
@@ -164,11 +186,11 @@ class OPAUC(OnlineClassifier):
         rank: int | None = None,
         centering: str | None = None,
         alpha: float = 1e-3,
-        eta0: float | None = None,
+        eta0: float | str | None = None,
         average: bool | None = None,
         variant: str = "adaptive",
         standardize: bool | None = None,
-        max_iter: int = 1,
+        max_iter: int | None = None,
         tol: float | None = None,
         shuffle: bool = True,
         warm_start: bool = False,
@@ -186,7 +208,10 @@ class OPAUC(OnlineClassifier):
         if not self._sketches(n_features):
             check_memory(n_features, advice="keep sketches of the covariances instead, with rank=50")
         eta0 = self._chosen("eta0")
-        if eta0 is not None and eta0 * self.alpha >= 1 and not self._is_paper:  # the paper's grid has such pairs
+        if eta0 == "inverse":
+            if self.alpha == 0 or self._sketches(n_features):
+                raise ValueError('eta0="inverse" needs covariances and an alpha above 0: set rank=None and alpha.')
+        elif eta0 is not None and eta0 * self.alpha >= 1 and not self._is_paper:  # the paper's grid has such pairs
             raise ValueError(
                 f"eta0 * alpha must be below 1, got {eta0:g} * {self.alpha:g}: a step would take weights past 0."
             )
@@ -197,7 +222,8 @@ class OPAUC(OnlineClassifier):
     def _start(self, n_features: int, n_rows: int) -> CovarianceState | SketchState:
         d, zeros = n_features, zero_weights(n_features)
         if self.rank is None or not self._sketches(n_features):
-            return CovarianceState(zeros, zeros.copy(), np.zeros(2), np.zeros((2, d)), np.zeros((2, d, d)), np.zeros(2))
+            moments = np.zeros(2), np.zeros((2, d)), np.zeros((2, d, d))
+            return CovarianceState(zeros, zeros.copy(), *moments, np.zeros((d, d)), np.zeros(5))
         q = self.rank + 1
         return SketchState(
             u=zeros,
@@ -224,10 +250,21 @@ class OPAUC(OnlineClassifier):
         eta0, paper = self._chosen("eta0") or 0.0, self._chosen("centering") == "paper"
         for order, normal in drawn:
             if isinstance(state, CovarianceState):
-                covariance_epoch(state, sample.rows, sample.positive, order, eta0, self.alpha)
+                self._covariance_steps(state, sample, order, INVERSE if eta0 == "inverse" else eta0)
                 continue
             draws = np.column_stack([normal / np.sqrt(normal.shape[1]), np.ones(len(order))])
             sketch_epoch(state, sample.rows, sample.norms, sample.positive, order, draws, eta0, self.alpha, paper)
+
+    def _covariance_steps(self, state: CovarianceState, sample: Sample, order: np.ndarray, eta0: float) -> None:
+        """Take the steps on the rows in this order, and renew the metric after d, 2d, 4d, ... rows."""
+        d, preconditions = state.means.shape[1], eta0 == 0 and self._chosen("_preconditions")
+        while len(order):
+            seen = int(state.counts.sum())
+            due = d << (seen // d).bit_length()  # d, 2d, 4d, ...: the next one above `seen`
+            now, order = order[: due - seen], order[due - seen :]
+            covariance_epoch(state, sample.rows, sample.positive, now, eta0, self.alpha)
+            if preconditions and state.counts.all() and state.counts.sum() == due:
+                renew_metric(state, self.alpha)
 
     def _weights(self, state: Any) -> np.ndarray:
         average = self._chosen("average")
@@ -239,11 +276,71 @@ class OPAUC(OnlineClassifier):
         return scale * (state.u + np.einsum("cjk,ck", state.sketches, state.c))
 
 
+def effective_rank(covariance: np.ndarray, mu: float) -> float:
+    """Return the effective numerical rank of a covariance: the sum of v / (mu + v) over its eigenvalues v.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.papers.opauc import effective_rank
+    >>> effective_rank(np.diag([9.0, 1.0, 0.0]), mu=1.0)
+    1.4
+    """
+    values = np.maximum(np.linalg.eigvalsh(covariance), 0)
+    return float(np.sum(values / (mu + values)))
+
+
+def sketch_rank(covariances: Any, n_rows: int, alpha: float, largest: float, epsilon: float = 0.5) -> int:
+    """Return the rank of sketches from which on Theorem 4 holds with probability 0.95.
+
+    It is 32 r alpha / epsilon^2 log(2 d T / 0.05), r the largest effective numerical rank of the class covariances, in
+    the unit of the theorem, whose rows have norm 1 at most.
+
+    Parameters
+    ----------
+    covariances : array-like of shape (2, n_features, n_features)
+        Of the classes, of the columns as OPAUC takes them.
+    n_rows : int
+        The theorem's T.
+    alpha : float
+        Of OPAUC.
+    largest : float
+        The largest norm of a row.
+    epsilon : float, default=0.5
+        The share of the least loss that sketches may add to the mean loss is 2 epsilon; at most 1/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aucmax.papers.opauc import sketch_rank
+    >>> sketch_rank([np.eye(200), np.eye(200)], n_rows=10_000, alpha=0.1, largest=1.0)
+    42351
+    """
+    unit = largest**2
+    rank = max(effective_rank(np.asarray(C) / unit, alpha / unit) for C in covariances)
+    bound = 32 * rank * alpha / unit / epsilon**2 * np.log(2 * len(covariances[0]) * n_rows / 0.05)
+    return max(1, int(np.ceil(bound)))
+
+
+def renew_metric(state: CovarianceState, alpha: float) -> None:
+    """Make the inverse of the curvature of the objective, by the moments so far, the metric (step 5)."""
+    C = state.scatters / state.counts[:, None, None]
+    gap = state.means[1] - state.means[0]
+    H = C[0] + C[1] + np.outer(gap, gap)
+    total = np.trace(H)
+    if total > 0:
+        ridge = alpha + total / state.counts.sum()
+        H.flat[:: len(H) + 1] += ridge
+        state.metric[:] = np.linalg.inv(H)
+        traces = np.einsum("jk,cjk->c", state.metric, C)
+        state.scalars[1:] = traces.sum() + gap @ state.metric @ gap + alpha / ridge, *traces, alpha / ridge
+
+
 @jit
-def choose_step(eta0, steps, mean_curvature, curvature):
+def choose_step(eta0, steps, mean_curvature, curvature, alpha):
     """Return the step on a row (step 3)."""
-    if eta0 > 0.0:
-        return eta0
+    if eta0 != 0.0:
+        return eta0 if eta0 > 0.0 else 1.0 / (alpha * steps)
     if curvature == 0.0:
         return 0.0
     k = mean_curvature
@@ -253,14 +350,17 @@ def choose_step(eta0, steps, mean_curvature, curvature):
 @jit(fastmath=REORDER)
 def covariance_epoch(state, rows, positive, order, eta0, alpha):
     """Take the steps 1 to 4 on the rows in this order; eta0 = 0 stands for steps from the data."""
-    w, mean_w, counts = state.w, state.mean_w, state.counts
-    steps, mean_curvature = state.scalars
+    w, mean_w, counts, metric = state.w, state.mean_w, state.counts, state.metric
+    steps, mean_curvature = state.scalars[0], state.scalars[1]
     d = state.means.shape[1]
-    z, g = np.zeros(w.shape[0]), np.zeros(d)
-    traces = np.zeros(2)
+    z, g, move = np.zeros(w.shape[0]), np.zeros(d), np.zeros(d)
+    has_metric = metric[0, 0] > 0.0
+    traces, penalty = np.zeros(2), alpha
+    if has_metric:
+        traces[:], penalty = state.scalars[2:4], state.scalars[4]
     for c in range(2):
         for j in range(d):
-            traces[c] += state.scatters[c, j, j]
+            traces[c] += 0.0 if has_metric else state.scatters[c, j, j]
     for i in order:
         own = 1 if positive[i] else 0
         z[:] = 0.0
@@ -274,7 +374,7 @@ def covariance_epoch(state, rows, positive, order, eta0, alpha):
             mean[j] += g[j] / counts[own]
         for j in range(d):
             a = (1.0 - 1.0 / counts[own]) * g[j]
-            traces[own] += a * g[j]
+            traces[own] += 0.0 if has_metric else a * g[j]
             for k in range(d):
                 S[j, k] += a * g[k]
 
@@ -286,19 +386,34 @@ def covariance_epoch(state, rows, positive, order, eta0, alpha):
             z[j] -= mean[j]
             e += z[j] * w[j]
             norm += z[j] * z[j]
-        steps += 1.0
-        curvature = norm + traces[1 - own] / T + alpha
-        mean_curvature += (curvature - mean_curvature) / steps
-        eta = choose_step(eta0, steps, mean_curvature, curvature)
         for j in range(d):
             Sw = 0.0
             for k in range(d):
                 Sw += S[j, k] * w[k]
             g[j] = alpha * w[j] + e * z[j] + Sw / T
+        spread = traces[1 - own] / T
+        if has_metric:
+            norm, spread = 0.0, traces[1 - own]
+            for j in range(d):
+                Pz = Pg = 0.0
+                for k in range(d):
+                    Pz += metric[j, k] * z[k]
+                    Pg += metric[j, k] * g[k]
+                norm += z[j] * Pz
+                move[j] = Pg
+            g[:] = move
+        steps += 1.0
+        curvature = norm + spread + penalty
+        mean_curvature += (curvature - mean_curvature) / steps
+        eta, length = choose_step(eta0, steps, mean_curvature, curvature, alpha), 0.0
         for j in range(d):
             w[j] -= eta * g[j]
+            length += w[j] * w[j]
+        if eta0 < 0.0 and alpha * alpha * length > 1.0:
+            w /= alpha * np.sqrt(length)
+        for j in range(d):
             mean_w[j] += 2.0 / (steps + 1.0) * (w[j] - mean_w[j])
-    state.scalars[:] = steps, mean_curvature
+    state.scalars[0], state.scalars[1] = steps, mean_curvature
 
 
 @jit(fastmath=REORDER)
@@ -364,7 +479,7 @@ def sketch_epoch(state, rows, norms, positive, order, draws, eta0, alpha, paper)
             steps += 1.0
             curvature = max(norm - 2.0 * g[other, tau] / T + mm, 0.0) + max(state.norms[other] / T - mm, 0.0) + alpha
             mean_curvature += (curvature - mean_curvature) / steps
-            eta = choose_step(eta0, steps, mean_curvature, curvature)
+            eta = choose_step(eta0, steps, mean_curvature, curvature, alpha)
             e = scale * (s - dots[other, tau] / T) + (-1.0 if positive[i] else 1.0)
             kappa[tau] -= e / T
 

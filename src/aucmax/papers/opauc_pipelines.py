@@ -1,7 +1,11 @@
 """OPAUCf, OPAUCrp and OPAUCpca: OPAUC on fewer features, the rivals of OPAUCr.
 
 Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization. Pipelines of scikit-learn's parts: 1,000 features drawn at
-random, a Gaussian random projection, or the principal components, followed by OPAUC with full covariances.
+random, a Gaussian random projection, or the principal components, followed by OPAUC with full covariances. A projection
+mixes columns, so they are divided by their standard deviations first, unless variant="paper" is given.
+
+In a stream (`partial_fit`) the features are those of the first call. The drawn ones depend on no rows; the scales and
+the principal components are those of the first rows, of which there should be many more than components.
 
 The reductions take fewer components than asked for where the data have no more: a default number cannot know the data.
 scikit-learn's `SelectKBest` and `GaussianRandomProjection` would warn, `PCA` and `TruncatedSVD` refuse. The reductions
@@ -17,13 +21,14 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest
-from sklearn.pipeline import Pipeline
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
 from .._docs import add_sections
 from ..rows.machine import check_columns
 from ..rows.validate import check_indices
+from .engine.stream_pipeline import StreamPipeline
+from .kernel_pipelines import ColumnScaler
 from .opauc import OPAUC
 
 # A component is rounding if its standard deviation is at most so many times the rounding of a row's norm.
@@ -42,8 +47,8 @@ random_state : int, RandomState instance or None, default=None
 
 Returns
 -------
-pipeline : Pipeline
-    With the steps "{step}" and "opauc".
+pipeline : StreamPipeline
+    With the steps {steps} and "opauc"; `partial_fit` finds the steps before "opauc" in the rows of its first call.
 
 Examples
 --------
@@ -65,12 +70,12 @@ center : bool, default=True
     number="Number of features; all, if there are fewer",
     center="",
     random="the features",
-    step="select",
+    steps='"select"',
 )
-def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> StreamPipeline:
     """Return a pipeline of features drawn at random and `OPAUC`."""
     draw = LimitedSelection(partial(_random_scores, random_state=random_state), k=n_components)
-    return Pipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    return StreamPipeline([("select", draw), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
 @add_sections(
@@ -79,12 +84,14 @@ def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: 
     number="Number of dimensions; at most the number of columns is used",
     center="",
     random="the projection",
-    step="project",
+    steps='"scale", "project"',
 )
-def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters: Any) -> StreamPipeline:
     """Return a pipeline of a Gaussian random projection and `OPAUC`."""
     project = LimitedProjection(n_components, random_state=random_state)
-    return Pipeline([("project", project), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    opauc = OPAUC(random_state=random_state, **parameters)
+    scale = "passthrough" if opauc.variant == "paper" else ColumnScaler(with_mean=False)
+    return StreamPipeline([("scale", scale), ("project", project), ("opauc", opauc)])
 
 
 @add_sections(
@@ -93,12 +100,14 @@ def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters:
     number="Number of components; at most the number of rows or columns is used",
     center=CENTER,
     random="the components (if found at random)",
-    step="pca",
+    steps='"pca"',
 )
-def OPAUCpca(n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any) -> Pipeline:
+def OPAUCpca(
+    n_components: int = 1000, *, center: bool = True, random_state: Any = None, **parameters: Any
+) -> StreamPipeline:
     """Return a pipeline of principal components and `OPAUC`."""
     pca = (LimitedPCA if center else LimitedSVD)(n_components, random_state=random_state)
-    return Pipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
+    return StreamPipeline([("pca", pca), ("opauc", OPAUC(random_state=random_state, **parameters))])
 
 
 def _random_scores(X: Any, y: Any, random_state: Any) -> np.ndarray:

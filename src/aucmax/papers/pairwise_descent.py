@@ -49,7 +49,7 @@ class PairwiseDescent(RowsClassifier):
     """Linear classifier by gradient descent with backtracking on a pairwise loss.
 
     It descends on ``mean loss(w.z) + alpha/2 |w|^2``, the mean over all pairs of a positive row x+ and a negative row
-    x-, with z = x+ - x-, and never looks at the pairs themselves.
+    x-, with z = x+ - x-, and never looks at the pairs themselves (misprints of the paper: docs/guide/misprints.md).
 
     Parameters
     ----------

@@ -253,7 +253,8 @@ class PSAM(PairSamplingClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
     - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so.

@@ -170,6 +170,7 @@ _UNI = {"eta0": powers(2, -12, 10), "alpha": powers(2, -10, 10)}
 _BUFFERED = {"C": powers(2, -10, 10)}
 _RANK_SVM = {"C": powers(2, -10, 10)}  # the papers' lambda: 1 / C is in the same grid
 _square, _hinge = partial(Method, family="pairwise square"), partial(Method, family="pairwise hinge")
+_online = partial(_square, online=True)
 _gaussian = partial(Method, family="Gaussian", paper="Gaussian", online=True)
 _univariate = partial(Method, family="univariate", paper="Uni", online=True)
 _SCALER = ("ColumnScaler",)  # a step of pipelines
@@ -177,17 +178,17 @@ _SCALER = ("ColumnScaler",)  # a step of pipelines
 ALGORITHMS = {
     method.name: method
     for method in (
-        _square("OPAUC", ".opauc:OPAUC", _OPAUC, paper="OPAUC", online=True, states=("CovarianceState", "SketchState")),
-        _square("OPAUCr", ".opauc:OPAUC", _OPAUC, {"rank": 50}, paper="OPAUC", online=True),
-        _square("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, paper="OPAUC", steps=("LimitedSelection",)),
-        _square("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, paper="OPAUC", steps=("LimitedProjection",)),
-        _square("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, paper="OPAUC", steps=("LimitedPCA", "LimitedSVD")),
-        _square("SOLAM", ".solam:SOLAM", _SOLAM, paper="SOLAM", online=True, states=("SaddleState",)),
-        _square("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, paper="SPDAM", online=True),
+        _online("OPAUC", ".opauc:OPAUC", _OPAUC, paper="OPAUC", states=("CovarianceState", "SketchState")),
+        _online("OPAUCr", ".opauc:OPAUC", _OPAUC, {"rank": 50}, paper="OPAUC"),
+        _online("OPAUCf", ".opauc_pipelines:OPAUCf", _PIPELINE, paper="OPAUC", steps=("LimitedSelection",)),
+        _online("OPAUCrp", ".opauc_pipelines:OPAUCrp", _PIPELINE, paper="OPAUC", steps=("LimitedProjection",)),
+        _online("OPAUCpca", ".opauc_pipelines:OPAUCpca", _PIPELINE, paper="OPAUC", steps=("LimitedPCA", "LimitedSVD")),
+        _online("SOLAM", ".solam:SOLAM", _SOLAM, paper="SOLAM", states=("SaddleState",)),
+        _online("RegSOLAM", ".solam:RegSOLAM", _REG_SOLAM, paper="SPDAM"),
         _square("SPAM", ".spam:SPAM", _SPAM, paper="SPAM", states=("SPAMState",)),
         _square("SPAMl1", ".spam:SPAM", _SPAM, {"penalty": "l1"}, paper="SPAM"),
         _square("SPAMl1l2", ".spam:SPAM", _SPAM, {"penalty": "elasticnet"}, paper="SPAM"),
-        _square("FSAUC", ".fsauc:FSAUC", _FSAUC, paper="FSAUC", states=("Stage",)),
+        _online("FSAUC", ".fsauc:FSAUC", _FSAUC, paper="FSAUC", states=("Stage",)),
         _square("SPDAM", ".spdam:SPDAM", {"alpha": powers(10, -5, 1)}, paper="SPDAM", states=("PrimalDualState",)),
         _square("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, paper="SHT", states=("ThresholdState",)),
         Method("StoIHT", ".hard_thresholding:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),

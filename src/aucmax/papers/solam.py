@@ -18,14 +18,17 @@ gradient in O(nonzeros of the row).
 One step on row t, with all gradients at the old values
 ---------------------------------------------------
 1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
-2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / sqrt(t) for a, b and c, and that over the mean of |z|^2
-   so far for w (`averages.data_step`): the steps of the paper, whose rows have norm 1, for rows of any norm.
+2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / (4 p (1 - p) sqrt(t)) for a, b and c, and that over the
+   mean of |z|^2 so far for w: the steps of the paper, whose rows have norm 1, for rows of any norm and for classes of
+   any share. The curvature of the objective is in proportion to p (1 - p), so the same steps would hardly move if one
+   class were rare. No step passes the target of its own row: with q = 1 - p at a positive and p at a negative row,
+   gamma is at most 1 / (2 q), and for w at most 1 / (4 q |z|^2).
 3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
    y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
 4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
 5. Project: |w| <= R, |a|, |b| <= R k, |c| <= 2 R k with k the largest |z| so far (the authors' code bounds a and b on
    one side only). regSOLAM takes R = sqrt(1 / alpha), outside of which no minimiser lies.
-6. The result is the average of the w with the masses gamma.
+6. The result is the average of the w, in which step t has the mass t.
 
 The paper's penalty is lambda/2 |w|^2 beside f, which is alpha = lambda / 2 and R = sqrt(2 / lambda).
 
@@ -36,7 +39,7 @@ variant="paper"
 4. regSOLAM: the gradient of w has lambda w in it, lambda = 2 alpha. This is (6) of the paper, whose penalty is beside
    p (1 - p) f and not beside f as in its (3): what is minimised is p (1 - p) f(w) + alpha |w|^2.
 5. k is the largest |z| of all rows of `fit` (of the rows so far in `partial_fit`); the papers' rows have norm 1.
-6. Step t counts the w before it.
+6. Step t counts the w before it, with the mass gamma.
 """
 
 from __future__ import annotations
@@ -70,10 +73,12 @@ class SOLAM(OnlineClassifier):
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
-        the rows, and 1, the least of the paper's values 1, 10, ..., 100, with variant="paper".
+        the rows and over 4 p (1 - p), p the share of the positives; with variant="paper" 1, the least of the paper's
+        values 1, 10, ..., 100.
 
     average : bool, default=True
-        Whether the result is the average of the weights over all steps, weighted by the steps, or the last ones.
+        Whether the result is the average of the weights over all steps, later ones counting for more (with
+        variant="paper" in proportion to the steps), or the last ones.
 
     See Also
     --------
@@ -82,13 +87,15 @@ class SOLAM(OnlineClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
       large units.
     - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
       moves its own score past its target: eta0 need not be tuned.
-    - nothing is averaged before both classes were seen, and step t counts the weights after it.
+    - these steps are longer if one class is rare, in proportion to 1 / (p (1 - p)).
+    - nothing is averaged before both classes were seen, and later weights count for more.
 
     Examples
     --------
@@ -164,7 +171,8 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
     - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
@@ -268,12 +276,15 @@ def saddle_epoch(state, rows, norms, positive, order, eta0, alpha, radius):
         p = n_positive * share
         if n_positive == 0.0 or n_positive == t or mean_norm == 0.0:
             continue
-        gamma = (eta0 if eta0 > 0.0 else 1.0) * np.sqrt(share)
-        gamma_w = gamma if eta0 > 0.0 else data_step(gamma, mean_norm, norm)
+        gamma = gamma_w = eta0 * np.sqrt(share)
+        if eta0 == 0.0:
+            q = 2.0 * (1.0 - p if positive[i] else p)
+            gamma = np.sqrt(share) / (4.0 * p * (1.0 - p))
+            gamma, gamma_w = min(gamma, 1.0 / q), data_step(gamma * q, mean_norm, norm) / q
         s = score(w, rows, i)
         g_w, g_a, g_b, g_c = saddle_gradients(positive[i], s, a, b, c, p)
         kept = 1.0 / (1.0 + gamma_w * 2.0 * p * (1.0 - p) * alpha)
         step_in_ball(w, -gamma_w * g_w, rows, i, s, norm, kept, radius)
         a, b, c = clip(a - gamma * g_a, bound), clip(b - gamma * g_b, bound), clip(c + gamma * g_c, 2.0 * bound)
-        add_to_average(w, gamma_w)
+        add_to_average(w, t)
     state.scalars[:] = t, n_positive, a, b, c, mean_norm, largest

@@ -86,7 +86,8 @@ class SPAM(StochasticClassifier):
         Regularisation strength, as in :class:`aucmax.AUCClassifier`; with variant="paper" the paper's beta.
 
     l1_ratio : float, default=0.5
-        Share of the L1 penalty in the elastic net.
+        Share of the L1 penalty in the elastic net. The paper has beta_1 for the L2 part and beta_2 for the L1 part:
+        give ``alpha=beta_1 + beta_2`` and ``l1_ratio=beta_2 / (beta_1 + beta_2)``.
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t), with eta0 the C of the paper. None takes 1 over the mean squared norm of
@@ -112,7 +113,8 @@ class SPAM(StochasticClassifier):
       O(n_features).
     - with an L1 penalty the result is made sparse in the end.
 
-    SPAMl1 and SPAMl1l2 are `penalty="l1"` and `penalty="elasticnet"`.
+    SPAMl1 and SPAMl1l2 are `penalty="l1"` and `penalty="elasticnet"`. The grid of SPAMl1l2 in
+    `aucmax.papers.ALGORITHMS` is one of alpha, with both parts equal.
 
     Examples
     --------

@@ -21,50 +21,54 @@ minimiser for u,
 
 bounds how far w is from optimal: a sum of squares, so nothing cancels. Over P(w) + 1/2 it is what `tol` is for.
 
+With a radius R, w and v stay in the ball |w| <= R, the other penalty of the paper's (11). If mu is the multiplier of
+the ball at v, for which (b b' + (alpha + mu) I) v = -(u + b), then mu |w - v|^2 / 2 + mu (R^2 - |w|^2) / 2 is added.
+
 One pass over the rows
 ----------------------
 1. u = (1/n) sum beta_i x_i afresh, so that rounding does not add up; the rows are put into a random order and cut into
    batches. For each batch I, of m rows:
 2. beta_i <- (beta_i + sigma_i w~.x_i) / (1 + sigma_i) for i in I; step = (1/n) sum over I of (change of beta_i) x_i.
-3. w+ solves (b b' + (alpha + 1/tau) I) w+ = w/tau - (u + (n/m) step) - b, by Sherman-Morrison; u <- u + step.
+3. w+ solves (b b' + (alpha + 1/tau) I) w+ = w/tau - (u + (n/m) step) - b, by Sherman-Morrison; u <- u + step. With a
+   radius the least number is added to the diagonal that brings w+ into the ball.
 4. w~ <- w+ + theta (w+ - w), and w <- w+.
 
-What is not as in the paper
----------------------------
-x_i is divided by sqrt(p_y): the sqrt(2 p_y) of the paper's (12) does not give its (13). The printed sigma of its
-Theorem 4.1 lost a factor 2 alpha. Both are corrected in both variants. Unless variant="paper", the steps are longer.
-The proof needs tau sigma_i r_i <= 1, in the paper with r_i = 4 max |x|^2: for any numbers c_i, |sum over I of c_i
-x_i|^2 is at most m max |x|^2 times the sum over I of c_i^2. But it needs this in the mean over all batches only, and
-there the sum over I of m k_i c_i^2 is enough, where L is the largest eigenvalue of (1/n) sum x_i x_i', which is C+ +
-C-, and
+The steps
+---------
+The proof needs, in the paper with r_i = 4 max |x|^2,
 
-    k_i = q L + (1 - q) |x_i|^2,   q = n (m - 1) / (m (n - 1))
+    tau sigma_i r_i <= 1,   1 / (1 + 2 alpha tau) <= theta,   1 - 2 sigma_i m / (n (1 + 2 sigma_i)) <= theta <= 1
 
-The 4 becomes (2 - m/n)^2 if Young's inequality treats its two products, of a change of u with a change of w, by the
-factors 1 and 1 - m/n that they have. So r_i = (2 - m/n)^2 k_i: for batches of 10% of a9a about 70 instead of 170,000,
-and the number of passes falls with the root of it. Rows shorter than the longest have longer steps. With r = max r_i,
+since for any numbers c_i, |sum over I of c_i x_i|^2 is at most m max |x|^2 times the sum over I of c_i^2. But it needs
+this in the mean over all batches only, and there the sum over I of m k_i c_i^2 is enough, with L the largest eigenvalue
+of (1/n) sum x_i x_i' = C+ + C- and k_i = q L + (1 - q) |x_i|^2, q = n (m - 1) / (m (n - 1)). The 4 becomes
+(2 - m/n)^2 if Young's inequality treats its two products, of a change of u with a change of w, by the factors 1 and
+1 - m/n that they have. So r_i = (2 - m/n)^2 k_i: for batches of 10% of a9a about 70 instead of 170,000, and the number
+of passes falls with the root of it. Rows shorter than the longest have longer steps. With r = max r_i,
 
     sigma = [alpha (n - m) + sqrt(alpha^2 (n - m)^2 + alpha n m r)] / (m r),   tau = 1 / (sigma r)
     sigma_i = 1 / (tau r_i),   theta = 1 / (1 + 2 alpha tau)
 
-are the paper's steps if all r_i are r, and like there the expected squared distances from the
-optimum fall by theta with each batch. This is proved for batches drawn independently; in one random order after the
-other each row is met in each pass, and the measured rate is at least as good.
+are the paper's steps if all r_i are r, and like there the expected squared distances from the optimum fall by theta
+with each batch. This is proved for batches drawn independently; in one random order after the other the measured rate
+is at least as good. Steps that are given take the place of these, and the others follow by the three conditions.
+
+A ball has no curvature: its multiplier stands for alpha in the formula of sigma. At the optimum it is at most
+1 / (2 R^2), since f(0)/2 = 1/2. With alpha = 0, theta is 1, and the proof promises no rate.
 
 variant="paper"
 ---------------
-r_i = 4 max |x|^2 for all rows: with kappa = max |x| and lambda = alpha the steps of Theorem 4.1,
-
-    sigma = lambda [(n - m) + sqrt((n - m)^2 + 4 n m kappa^2 / lambda)] / (4 m kappa^2)
-    tau = 1 / (4 sigma kappa^2),   theta = 1 - lambda / (lambda + 2 sigma kappa^2)
-
-Each batch has m rows, drawn from all rows without replacement; a pass has as many batches as it takes for n rows.
+r_i = 4 max |x|^2 for all rows, which gives the steps of Theorem 4.1. Each batch has m rows, drawn from all rows without
+replacement; a pass has as many batches as it takes for n rows. The paper misprints its (12) and the sigma of the
+theorem, which both variants correct: docs/guide/misprints.md.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -83,6 +87,8 @@ from .engine.row_access import (
 )
 from .engine.sample import Sample, draw_batches
 
+SLACK = 1 + 1e-9  # rounding must not break a condition of the proof
+
 
 class CentredRows(NamedTuple):
     """The rows x_i of the docstring above: each less its class mean, over the root of the share of its class."""
@@ -90,8 +96,7 @@ class CentredRows(NamedTuple):
     rows: KernelRows  # the rows z
     positive: np.ndarray  # shape (n,): which are positive
     means: np.ndarray  # shape (2, width): the class means of z, as weight vectors
-    # shape (n,): what z_i - m_y is divided by: sqrt(p_y), over the root of the weight of the row relative to the mean
-    # weight
+    # shape (n,): what z_i - m_y is divided by: sqrt(p_y) over the root of the relative weight of the row
     roots: np.ndarray
     norms: np.ndarray  # shape (n,): |x|^2 of each
     top: float  # the largest eigenvalue L of (1/n) sum x x'; not a number with variant="paper", which does not need it
@@ -129,19 +134,40 @@ class Steps(NamedTuple):
     theta: float  # how far w~ is ahead of w
 
     @classmethod
-    def of(cls, x: CentredRows, alpha: float, m: int, paper: bool = False) -> Steps:
-        """Return the steps for batches of at least m rows."""
-        n = len(x.norms)
-        if paper:
-            r = np.full(n, 4 * x.norms.max() or alpha)
-        else:
-            q = n * (m - 1) / (m * (n - 1))
-            # Where there is less curvature than penalty, more of it costs nothing, and nothing is divided by 0.
-            r = np.maximum((2 - m / n) ** 2 * (q * x.top + (1 - q) * x.norms), alpha)
-        rest, longest = alpha * (n - m), r.max()
-        sigma = (rest + np.sqrt(rest**2 + alpha * n * m * longest)) / (m * longest)
-        tau = 1 / (sigma * longest)
-        return cls(1 / (tau * r), tau, 1 / (1 + 2 * alpha * tau))
+    def of(
+        cls,
+        x: CentredRows,
+        alpha: float,
+        m: int,
+        paper: bool = False,
+        radius: float = np.inf,
+        given: Sequence[float | None] = (None, None, None),
+    ) -> Steps:
+        """Return the steps for batches of at least m rows, but for the sigma, tau and theta that are given."""
+        n, (sigma, tau, theta) = len(x.norms), given
+        convexity = max(alpha, 0.5 / radius**2)
+        r = bounds_of_rows(x, m, convexity, paper)
+        if tau is None:
+            longest, rest = r.max(), convexity * (n - m)
+            root = np.sqrt(rest**2 + convexity * n * m * longest)
+            tau = 1 / (((rest + root) / (m * longest) if sigma is None else sigma) * longest)
+        steps = cls(1 / (tau * r) if sigma is None else np.full(n, sigma), tau, 0.0)
+        return steps._replace(theta=steps.least_theta(alpha, m) if theta is None else theta)
+
+    def least_theta(self, alpha: float, m: int) -> float:
+        """Return the least theta that the proof allows with this sigma and tau."""
+        odds = 1 + 1 / (2 * self.sigma.min())
+        return max(1 / (1 + 2 * alpha * self.tau), 1 - m / (len(self.sigma) * odds))
+
+
+def bounds_of_rows(x: CentredRows, m: int, convexity: float, paper: bool) -> np.ndarray:
+    """Return the r_i, with which the proof needs tau sigma_i r_i <= 1."""
+    n = len(x.norms)
+    if paper:
+        return np.full(n, 4 * x.norms.max() or convexity)
+    q = n * (m - 1) / (m * (n - 1))
+    # Where there is less curvature than penalty, more of it costs nothing, and nothing is divided by 0.
+    return np.maximum((2 - m / n) ** 2 * (q * x.top + (1 - q) * x.norms), convexity)
 
 
 class PrimalDualState(NamedTuple):
@@ -161,12 +187,26 @@ class SPDAM(StochasticClassifier):
     Parameters
     ----------
     alpha : float, default=0.1
-        Regularisation strength, above 0, as in :class:`aucmax.AUCClassifier`: the paper's lambda. The number of passes
-        grows with 1 / sqrt(alpha).
+        Regularisation strength, as in :class:`aucmax.AUCClassifier`: the paper's lambda. The number of passes grows
+        with 1 / sqrt(alpha). It may be 0 if there is a radius.
+
+    radius : float, default=None
+        Radius R of a ball that the weights stay in, as in :class:`aucmax.SOLAM`. With ``alpha=0`` this is the penalty
+        of the paper's (11). None leaves the weights free.
 
     batch_size : int or float, default=0.1
         Number of rows of a batch, or their share of all rows; at least 1, at most all. Every pass cuts the rows evenly
         into as few batches as that allows.
+
+    sigma : float, default=None
+        Step of the dual variables, for all rows. None takes the longest steps that the proof allows. `fit` warns of
+        steps that it does not allow.
+
+    tau : float, default=None
+        Step of the weights, under the same terms.
+
+    theta : float, default=None
+        How far to look ahead, from 0 to 1, under the same terms; None takes the least that the proof allows.
 
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" takes the steps of the paper's theorem, on batches drawn independently, and leaves the columns as they
@@ -201,7 +241,8 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
+    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
+    docs/guide/misprints.md the misprints of the paper:
 
     - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
     - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of
@@ -226,7 +267,9 @@ class SPDAM(StochasticClassifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        **{name: [Interval(Real, 0, None, closed="neither"), None] for name in ("radius", "sigma", "tau")},
+        "theta": [Interval(Real, 0, 1, closed="both"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right")],
     }
     _by_variant = {"_long_steps": (True, False), "_partition": (True, False)}  # noqa: RUF012
@@ -235,7 +278,11 @@ class SPDAM(StochasticClassifier):
         self,
         *,
         alpha: float = 0.1,
+        radius: float | None = None,
         batch_size: float = 0.1,
+        sigma: float | None = None,
+        tau: float | None = None,
+        theta: float | None = None,
         variant: str = "adaptive",
         standardize: bool | None = None,
         max_iter: int = 2000,
@@ -245,9 +292,15 @@ class SPDAM(StochasticClassifier):
     ) -> None:
         super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
         self.alpha = alpha
+        self.radius = radius
         self.batch_size = batch_size
+        self.sigma = sigma
+        self.tau = tau
+        self.theta = theta
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
+        if self.alpha == 0 and self.radius is None:
+            raise ValueError("alpha=0 needs a radius: without a penalty SPDAM does not converge.")
         if self.warm_start and hasattr(self, "state_") and len(self.state_.beta) != n_rows:
             raise ValueError(
                 f"With warm_start=True X must have the {len(self.state_.beta)} rows of the last fit, each with its "
@@ -264,7 +317,30 @@ class SPDAM(StochasticClassifier):
         return PrimalDualState(w, w.copy(), np.zeros(n_rows), w.copy())
 
     def _prepare(self, sample: Sample) -> Any:
-        return CentredRows.of(sample, paper=not self._chosen("_long_steps"))
+        x = CentredRows.of(sample, not self._chosen("_long_steps"))
+        if (self.sigma, self.tau, self.theta) != (None, None, None):
+            self._check_steps(x)
+        return x
+
+    def _check_steps(self, x: CentredRows) -> None:
+        """Warn of steps that break a condition of the proof."""
+        steps, m = self._steps(x)
+        r = bounds_of_rows(x, m, self.alpha, not self._chosen("_long_steps"))
+        product, least = steps.tau * (steps.sigma * r).max(), steps.least_theta(self.alpha, m)
+        if product > SLACK or steps.theta * SLACK < least:
+            broken = f"sigma and tau have {product:.3g} times the largest product"
+            broken = broken if product > SLACK else f"theta is below {least:.4g}"
+            warnings.warn(f"SPDAM may not converge: {broken} that the proof allows.", RuntimeWarning, stacklevel=8)
+
+    def _steps(self, x: CentredRows) -> tuple[Steps, int]:
+        """Return the steps, and the least number of rows of a batch."""
+        m = int(np.diff(self._cut(len(x.norms))).min())
+        given = self.sigma, self.tau, self.theta
+        return Steps.of(x, self.alpha, m, not self._chosen("_long_steps"), self._radius, given), m
+
+    @property
+    def _radius(self) -> float:
+        return np.inf if self.radius is None else self.radius
 
     def _draw(self, state: PrimalDualState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
         """Return the rows of all batches, and where the batches begin and end."""
@@ -275,9 +351,8 @@ class SPDAM(StochasticClassifier):
 
     def _epoch(self, state: PrimalDualState, sample: Any, drawn: Any) -> None:
         order, bounds = drawn
-        steps = Steps.of(sample, self.alpha, int(np.diff(bounds).min()), paper=not self._chosen("_long_steps"))
         state.u[:] = sample.combine(state.beta)
-        primal_dual_epoch(state, sample, steps, order, bounds, self.alpha)
+        primal_dual_epoch(state, sample, self._steps(sample)[0], order, bounds, self.alpha, self._radius)
 
     def _cut(self, n: int) -> np.ndarray:
         """Return where the batches of a pass begin and end."""
@@ -290,30 +365,69 @@ class SPDAM(StochasticClassifier):
         return state.w.copy()
 
     def _measure(self, state: PrimalDualState, sample: Any, before: np.ndarray, after: np.ndarray) -> float:
-        gap, primal = duality_gap(sample, self.alpha, after, state.beta, state.u)
-        return gap / primal
+        with np.errstate(over="ignore", invalid="ignore"):  # where the steps diverge
+            gap, primal = duality_gap(sample, self.alpha, after, state.beta, state.u, self._radius)
+            return gap / primal
+
+    def _refuse_weights(self) -> NoReturn:
+        raise ValueError("The steps of SPDAM diverged: lower sigma or tau, or leave them at None.")
 
 
-def duality_gap(x: CentredRows, alpha: float, w: np.ndarray, beta: np.ndarray, u: np.ndarray) -> tuple[float, float]:
+def duality_gap(
+    x: CentredRows, alpha: float, w: np.ndarray, beta: np.ndarray, u: np.ndarray, radius: float = np.inf
+) -> tuple[float, float]:
     """Return P(w) - D(beta) and P(w) + 1/2, where u = (1/n) sum beta_i x_i."""
-    scores, w = x.scores(w), coordinates(w)
-    b = coordinates(x.means[0] - x.means[1])
-    v = -(coordinates(u) + b) / alpha
-    v -= b * (b @ v / (alpha + b @ b))
+    scores, b = x.scores(w), x.means[0] - x.means[1]
+    v = -(u + b)
+    curvature = solve_in_ball(v, b, alpha, radius)
+    w, v, b = coordinates(w), coordinates(v), coordinates(b)
     primal = np.mean(scores**2) + (1 + b @ w) ** 2 + alpha * w @ w
-    gap = np.mean((scores - beta) ** 2) + (b @ (w - v)) ** 2 + alpha * (w - v) @ (w - v)
+    gap = np.mean((scores - beta) ** 2) + (b @ (w - v)) ** 2 + curvature * (w - v) @ (w - v)
+    if curvature > alpha:
+        gap += (curvature - alpha) * max(radius**2 - w @ w, 0.0)
     return float(gap / 2), float(primal / 2)
 
 
 @jit
-def primal_dual_epoch(state, x, steps, order, bounds, alpha):
+def solve_in_ball(c, b, a, radius):
+    """Overwrite c by the minimiser of w'(b b' + a I)w / 2 - c.w over |w| <= radius.
+
+    Returns a plus the multiplier of the ball: the least a' >= a for which (b b' + a' I)^-1 c is in it.
+    """
+    bb = np.dot(coordinates(b), coordinates(b))
+    if radius == np.inf:
+        for j in range(c.shape[0]):
+            c[j] /= a
+        back = np.dot(coordinates(b), coordinates(c)) / (a + bb)
+        for j in range(c.shape[0]):
+            c[j] -= back * b[j]
+        return a
+    # c = along b + across, and the squared norm is (|across| / a)^2 + (|along b| / (a + bb))^2. The inverse of the norm
+    # is concave in a: Newton's method climbs to its root from any a below.
+    along = np.dot(coordinates(b), coordinates(c)) / bb if bb > 0.0 else 0.0
+    for j in range(c.shape[0]):
+        c[j] -= along * b[j]
+    across, length = np.sqrt(np.dot(coordinates(c), coordinates(c))), abs(along) * np.sqrt(bb)
+    a = max(a, across / radius, length / radius - bb, 1e-100)
+    while True:
+        square = (across / a) ** 2 + (length / (a + bb)) ** 2
+        slope = (across / a) ** 2 / a + (length / (a + bb)) ** 2 / (a + bb)
+        rise = square * (np.sqrt(square) / radius - 1.0) / slope if slope > 0.0 else 0.0
+        if not rise > 1e-14 * a:
+            break
+        a += rise
+    for j in range(c.shape[0]):
+        c[j] = c[j] / a + along / (a + bb) * b[j]
+    return a
+
+
+@jit
+def primal_dual_epoch(state, x, steps, order, bounds, alpha, radius):
     """Take the steps 2 to 4 on each batch; the rows of batch k are order[bounds[k]:bounds[k + 1]]."""
     w, ahead, beta, u = state
     sigma, tau, theta = steps
     n, width = beta.shape[0], w.shape[0]
     b = x.means[0] - x.means[1]
-    bb = np.dot(coordinates(b), coordinates(b))
-    curvature = alpha + 1.0 / tau
     step, new = np.empty(width), np.empty(width)
     for k in range(bounds.shape[0] - 1):
         centers, totals = np.zeros(2), np.zeros(2)  # w~ . the class means, and sums of the multipliers of the classes
@@ -333,10 +447,9 @@ def primal_dual_epoch(state, x, steps, order, bounds, alpha):
             step[j] -= totals[0] * x.means[0, j] + totals[1] * x.means[1, j]
         stretch = n / (bounds[k + 1] - bounds[k])
         for j in range(width):
-            new[j] = (w[j] / tau - u[j] - stretch * step[j] - b[j]) / curvature
-        back = np.dot(coordinates(b), coordinates(new)) / (curvature + bb)
+            new[j] = w[j] / tau - u[j] - stretch * step[j] - b[j]
+        solve_in_ball(new, b, alpha + 1.0 / tau, radius)
         for j in range(width):
-            new[j] -= back * b[j]
             ahead[j] = new[j] + theta * (new[j] - w[j])
             w[j] = new[j]
             u[j] += step[j]

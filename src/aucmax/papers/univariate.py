@@ -51,8 +51,9 @@ One step of SGD on row t, of class y
 
 variant="paper"
 ---------------
-The papers name the losses and a grid of steps, and no more: stochastic gradients as they are, without c. On a row of
-class y, with n_y the number of rows of that class and n of all (of the rows so far in `partial_fit`),
+The papers name the losses and a grid of steps, and no more; their linear models are w.z. So c is 0 for both solvers,
+the exact one minimises F(w, 0), and steps are plain stochastic gradients. On a row of class y, with n_y the number of
+rows of that class and n of all (of the rows so far in `partial_fit`),
 
     w <- w - eta0 (alpha w + (n / n_y) l'(y w.z) y z)
 
@@ -86,22 +87,21 @@ SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall
 MAX_PLAIN_CG, TOL = 5000, 1e-9  # of the exact solver, whose conjugate gradients have no preconditioner
 
-
-class Loss(NamedTuple):
-    """A loss of the margin."""
-
-    kind: int  # its number, as kernels know it
-    # with slope, curvature: the loss of an array of margins, and its first and second derivative
-    value: Callable[[np.ndarray], np.ndarray]
-    slope: Callable[[np.ndarray], np.ndarray]
-    curvature: Callable[[np.ndarray], np.ndarray]
+Terms = tuple[np.ndarray, np.ndarray, np.ndarray]  # a loss of margins, and its first and second derivative
 
 
-LOSSES = (
-    Loss(SQUARE, lambda m: (1 - m) ** 2, lambda m: 2 * (m - 1), lambda m: np.full_like(m, 2.0)),
-    Loss(EXPONENTIAL, lambda m: np.exp(-m), lambda m: -np.exp(-m), lambda m: np.exp(-m)),
-    Loss(LOGISTIC, lambda m: logistic_terms(m)[0], lambda m: logistic_terms(m)[1], lambda m: logistic_terms(m)[2]),
-)
+def square_terms(m: np.ndarray) -> Terms:
+    """Return (1 - m)^2 and its derivatives."""
+    return (1 - m) ** 2, 2 * (m - 1), np.full_like(m, 2.0)
+
+
+def exponential_terms(m: np.ndarray) -> Terms:
+    """Return exp(-m) and its derivatives."""
+    e = np.exp(-m)
+    return e, -e, e
+
+
+TERMS: tuple[Callable[[np.ndarray], Terms], ...] = (square_terms, exponential_terms, logistic_terms)
 
 
 class UnivariateState(NamedTuple):
@@ -122,7 +122,7 @@ class UnivariateClassifier(OnlineClassifier):
     solver : {"sgd", "exact"}, default="sgd"
         "sgd" passes over single rows and has `partial_fit`. "exact" goes to the minimiser, from the moments of the
         classes or, for Uni-Exp and Uni-Log, by Newton's method; it uses none of the parameters below but
-        `standardize`.
+        `standardize` and `variant`. With variant="paper" neither has the intercept c, which the papers do not have.
 
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t); None takes steps from the data. Rows that are longer or rarer than others
@@ -152,7 +152,7 @@ class UnivariateClassifier(OnlineClassifier):
     }
     _by_variant = {"eta0": (None, 2.0**-9), "average": (True, False)}  # noqa: RUF012
 
-    _loss: ClassVar[Loss]
+    _loss: ClassVar[int]  # SQUARE, EXPONENTIAL or LOGISTIC
 
     def __init__(
         self,
@@ -185,9 +185,9 @@ class UnivariateClassifier(OnlineClassifier):
         rows, loss = (sample.rows, sample.norms, sample.positive, drawn), self._loss
         eta0, alpha = self._chosen("eta0"), self._strength()
         if self._is_paper:
-            gradient_epoch(state, *rows, sample.all_totals, loss.kind, eta0, alpha)
+            gradient_epoch(state, *rows, sample.all_totals, loss, eta0, alpha)
         else:
-            univariate_epoch(state, *rows, loss.kind, float(loss.curvature(np.zeros(1))[0]), eta0 or 0.0, alpha)
+            univariate_epoch(state, *rows, loss, float(TERMS[loss](np.zeros(1))[2][0]), eta0 or 0.0, alpha)
 
     def _strength(self) -> float:
         """Return alpha."""
@@ -203,7 +203,8 @@ class UnivariateClassifier(OnlineClassifier):
             return super()._run(loop, progress)
 
         def solve(progress: dict[str, Any], sample: Sample) -> None:
-            v, progress["measures"] = self._minimise(UnivariateObjective(self._loss, sample, self._strength()), loop)
+            objective = UnivariateObjective(self._loss, sample, self._strength(), not self._is_paper)
+            v, progress["measures"] = self._minimise(objective, loop)
             progress["weights"] = weight_vector(sample.rows, v[:-1])
             progress["state"].w.restart(progress["weights"])
             progress["state"].scalars[-1] = v[-1]
@@ -261,9 +262,11 @@ class UniSqu(UnivariateClassifier):
     True
     """
 
-    _loss = LOSSES[SQUARE]
+    _loss = SQUARE
 
     def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
+        if self._is_paper:
+            return super()._minimise(objective, loop)
         pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_PLAIN_CG).problem(
             loop.rows
         )
@@ -288,12 +291,7 @@ class UniExp(UnivariateClassifier):
 
     Notes
     -----
-    How the default differs from the papers, see also :class:`aucmax.UniSqu`:
-
-    - columns are centred and standardised.
-    - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
-    - the result is an average.
-    - there is a penalty.
+    The default differs from the papers as :class:`aucmax.UniSqu` does.
 
     Examples
     --------
@@ -305,7 +303,7 @@ class UniExp(UnivariateClassifier):
     True
     """
 
-    _loss = LOSSES[EXPONENTIAL]
+    _loss = EXPONENTIAL
 
 
 class UniLog(UnivariateClassifier):
@@ -320,12 +318,7 @@ class UniLog(UnivariateClassifier):
 
     Notes
     -----
-    How the default differs from the papers, see also :class:`aucmax.UniSqu`:
-
-    - columns are centred and standardised.
-    - steps are implicit and from the data, there is an intercept, and class weights are from the rows so far.
-    - the result is an average.
-    - there is a penalty.
+    The default differs from the papers as :class:`aucmax.UniSqu` does.
 
     Examples
     --------
@@ -337,17 +330,20 @@ class UniLog(UnivariateClassifier):
     True
     """
 
-    _loss = LOSSES[LOGISTIC]
+    _loss = LOGISTIC
 
 
 # The exact solver
 
 
 class UnivariateObjective:
-    """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it."""
+    """F of v = (w, c), with the margins y (w.z + c) for scores, as :mod:`aucmax.solvers.descent` takes it.
 
-    def __init__(self, loss: Loss, sample: Sample, alpha: float) -> None:
-        self.loss, self.rows = loss, sample.rows
+    Without an intercept the derivatives by c are 0, so that a c of 0 stays 0.
+    """
+
+    def __init__(self, loss: int, sample: Sample, alpha: float, intercept: bool = True) -> None:
+        self.terms, self.rows, self.intercept = TERMS[loss], sample.rows, intercept
         self.means = sample.centers
         self.signs = np.where(sample.positive, 1.0, -1.0)
         self.weights = sample.pair_weights
@@ -360,17 +356,18 @@ class UnivariateObjective:
     def evaluate(self, v: np.ndarray, margins: np.ndarray) -> tuple[float, Callable[[], np.ndarray]]:
         """Return F, and a function that returns its gradient."""
         with np.errstate(over="ignore"):  # infinite is the right answer
-            value = float(self.weights @ self.loss.value(margins) + self.penalty @ v**2 / 2)
-        return value, lambda: self._pull(self.loss.slope(margins)) + self.penalty * v
+            values, slopes, _ = self.terms(margins)
+            value = float(self.weights @ values + self.penalty @ v**2 / 2)
+        return value, lambda: self._pull(slopes) + self.penalty * v
 
     def curvature(self, margins: np.ndarray) -> Operator:
         """Return the function that multiplies a row of shape (1, n_features + 1) by the Hessian of F."""
-        h = self.loss.curvature(margins)
+        h = self.terms(margins)[2]
         return lambda v: (self._pull(h * self.scores(v[0])) + self.penalty * v[0])[None]
 
     def _pull(self, g: np.ndarray) -> np.ndarray:
         g = self.weights * self.signs * g
-        return np.append(coordinates(combine_rows(self.rows, g)), g.sum())
+        return np.append(coordinates(combine_rows(self.rows, g)), g.sum() if self.intercept else 0.0)
 
 
 def newton(objective: UnivariateObjective, v: np.ndarray) -> tuple[np.ndarray, list[float]]:

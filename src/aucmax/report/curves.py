@@ -71,7 +71,7 @@ def draw_curve(number: int, curve: Curve, limits: tuple[float, float]) -> Drawin
         Key("line" if points else "area", "accent", "95% interval"),
         Key("area", "muted", "density of the training rows"),
     ]
-    notes, missing = [beyond_axis(curve)], len(curve.low)
+    notes, missing = [beyond_axis(curve, limits)], len(curve.low)
     if not curve.categorical and len(curve.values) > missing:
         value, error = curve.values[missing], WIDE * curve.errors[missing]
         notes.append(

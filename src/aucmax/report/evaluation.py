@@ -2,10 +2,9 @@
 
 Conventions
 -----------
-A row is called positive if ``score > threshold``. The rows are sorted by decreasing score; each distinct score gives a
-point of the ROC curve, which runs from (0, 0), where nothing is called positive, to (1, 1). Rows of equal scores are
-called positive together or not at all. With weights, every count is a sum of weights, and a binomial interval of rows
-with the weights w is one of (sum w)^2 / sum w^2 rows (Kish).
+A row is called positive if ``score > threshold``. The rows are sorted by score; each distinct score gives a point of
+the ROC curve, which runs from (0, 0), where nothing is called positive, to (1, 1). Rows of equal scores are called
+positive together or not at all. With weights, every count is a sum of weights.
 """
 
 from __future__ import annotations
@@ -16,44 +15,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..files.labels import label_text
-from ..metrics import AUCInterval, _check_scores, roc_auc, roc_auc_ci
-from ..rows.validate import MISSING, check_class_weights, check_weights, find_classes
-from ..search.calibration import fit_line
+from ..metrics import AUCInterval, auc_influences, roc_auc, roc_auc_ci
+from ..rows.validate import MISSING
+from .rates import (
+    CERTAIN,
+    TENTHS,
+    Calibration,
+    Count,
+    Estimate,
+    Sample,
+    effective_size,
+    kish_size,
+    measure_calibration,
+    measure_rate,
+    wilson_interval,
+)
 
 N_STEPS = 250  # steps of the thinned curve, with up to two points each
 AREA_TOLERANCE = 1e-4
 N_RESAMPLES = 500
-TENTHS = 10  # parts of the rows in tables of gains and of calibration
 PERCENTS = (1, 5, 10)  # of false positives, and of the rows, that have a threshold of their own
-CERTAIN = 1e-15  # probabilities are at least so far from 0 and 1 when their logarithms are taken
+ROUNDING = 1e-9  # that probabilities may fall from one score to the next
 FEW = 10  # rows of each class from which a group has an AUC
-BEST, OWN = "best balanced accuracy", "threshold of the model"
-Count = int | float
-
-
-class Estimate(NamedTuple):
-    """A number with the ends of its confidence interval; NaN where the rows do not determine it.
-
-    Attributes
-    ----------
-    value, low, high : float
-        The estimate, and the ends of its interval.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan)
+Costs = tuple[float, float]
+BEST, OWN = "best balanced accuracy", "threshold in use"
 
 
 class Confusion(NamedTuple):
-    """How many rows of each class are called positive at a threshold; with weights, how much weight they have.
+    """What happens at a threshold: counts of rows, or sums of their weights, and rates with their intervals.
 
     Attributes
     ----------
@@ -63,6 +56,21 @@ class Confusion(NamedTuple):
         Negative rows that are called negative, and that are called positive.
     fn, tp : int
         Positive rows that are called negative, and that are called positive.
+    probability : float
+        The probability at the threshold, between its neighbours; NaN beyond the rows, without probabilities, or if they
+        do not rise with the scores.
+    called_share : Estimate
+        Share of the rows that are called positive.
+    precision : Estimate
+        Share of positives among the rows that are called positive.
+    recall, fpr : Estimate
+        Share of the positives, and of the negatives, that are called positive: true and false positive rate.
+    specificity : Estimate
+        Share of the negatives that are called negative.
+    balanced_accuracy : Estimate
+        Mean of recall and specificity. Its interval joins theirs, as if they were independent (Newcombe).
+    cost : float
+        The cost of the errors; NaN without costs.
     """
 
     threshold: float
@@ -70,62 +78,19 @@ class Confusion(NamedTuple):
     fp: Count
     fn: Count
     tp: Count
+    probability: float
+    called_share: Estimate
+    precision: Estimate
+    recall: Estimate
+    fpr: Estimate
+    specificity: Estimate
+    balanced_accuracy: Estimate
+    cost: float
 
     @property
     def called(self) -> Count:
         """Rows that are called positive."""
         return self.tp + self.fp
-
-    @property
-    def recall(self) -> float:
-        """Share of the positives that are found: the true positive rate."""
-        return self.tp / (self.tp + self.fn)
-
-    @property
-    def fpr(self) -> float:
-        """Share of the negatives that are called positive: the false positive rate."""
-        return self.fp / (self.tn + self.fp)
-
-    @property
-    def specificity(self) -> float:
-        """Share of the negatives that are called negative: one minus the false positive rate."""
-        return self.tn / (self.tn + self.fp)
-
-    @property
-    def precision(self) -> float:
-        """Share of positives among the rows that are called positive; NaN if there are none."""
-        return self.tp / self.called if self.called else math.nan
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """Mean of recall and specificity."""
-        return (self.recall + self.specificity) / 2
-
-    def cost(self, costs: tuple[float, float]) -> float:
-        """Return the cost of the errors.
-
-        Parameters
-        ----------
-        costs : (float, float)
-            The costs of a false positive and of a false negative.
-
-        Returns
-        -------
-        cost : float
-            Their sum over the rows.
-        """
-        return costs[0] * self.fp + costs[1] * self.fn
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return counts and rates for JSON, where NaN is None.
-
-        Returns
-        -------
-        content : dict
-            Numbers.
-        """
-        names = ("called", "balanced_accuracy", "precision", "recall", "specificity", "fpr")
-        return as_json(self) | {name: as_json(getattr(self, name)) for name in names}
 
 
 class RocCurve(NamedTuple):
@@ -167,46 +132,35 @@ class Tenth(NamedTuple):
     total_lift: float
 
 
-class CalibrationBin(NamedTuple):
-    """Rows with neighbouring probabilities.
+class GroupEvaluation(NamedTuple):
+    """How well scores do on the rows of one group.
 
     Attributes
     ----------
-    rows : float
-        How many there are.
-    mean : float
-        The mean of their probabilities.
-    rate : Estimate
-        The share of positives, with Wilson's interval.
+    group : str
+        The value of the group; "missing" for rows without one.
+    n_samples, n_positive : int
+        Number of rows, and of positive ones.
+    auc : AUCInterval or None
+        With its interval; None for a group with fewer than ten rows of a class.
+    note : str
+        Why there is no AUC.
+    base_rate : Estimate
+        The share of the positives.
+    at : Confusion or None
+        What happens at the threshold in use, if there is one.
+    calibration : Calibration or None
+        Whether the probabilities are right, if there are any.
     """
 
-    rows: Count
-    mean: float
-    rate: Estimate
-
-
-class Calibration(NamedTuple):
-    """Whether probabilities are right.
-
-    Attributes
-    ----------
-    mean : float
-        The mean probability, which should be the share of the positives.
-    brier : float
-        The Brier score: the mean squared difference of the probability and the label, 0 or 1.
-    slope, intercept : Estimate
-        Of the logistic regression of the labels on the logit of the probabilities. They should be 1 and 0; a slope
-        below 1 means that probabilities are too extreme. NaN where the rows have no such regression: if probabilities
-        are all equal, or separate the classes. The intervals use the sandwich estimator.
-    bins : list of CalibrationBin
-        Ten bins of equally many rows; rows of equal probabilities are in one bin.
-    """
-
-    mean: float
-    brier: float
-    slope: Estimate
-    intercept: Estimate
-    bins: list[CalibrationBin]
+    group: str
+    n_samples: int
+    n_positive: int
+    auc: AUCInterval | None
+    note: str
+    base_rate: Estimate
+    at: Confusion | None
+    calibration: Calibration | None
 
 
 class Evaluation(NamedTuple):
@@ -218,8 +172,10 @@ class Evaluation(NamedTuple):
         Number of rows, and of positive ones.
     base_rate : float
         The share of the positives, by weight.
+    n_groups : int or None
+        Number of groups of dependent rows, if there are any.
     auc : AUCInterval
-        Area under the ROC curve with DeLong's interval.
+        Area under the ROC curve with DeLong's interval, or Obuchowski's if there are groups.
     ks, ks_threshold : float
         The Kolmogorov-Smirnov statistic, which is the largest difference of the true and the false positive rate, and
         the threshold of this difference.
@@ -239,6 +195,8 @@ class Evaluation(NamedTuple):
         The curve, thinned, with its confidence band.
     calibration : Calibration or None
         Whether the probabilities are right, if there are any.
+    by : list of GroupEvaluation
+        The same for parts of the rows, numbers in their order, then text in its order, then rows without a value.
     costs : (float, float) or None
         Of a false positive and of a false negative.
     confidence_level : float
@@ -248,6 +206,7 @@ class Evaluation(NamedTuple):
     n_samples: int
     n_positive: int
     base_rate: float
+    n_groups: int | None
     auc: AUCInterval
     ks: float
     ks_threshold: float
@@ -258,6 +217,7 @@ class Evaluation(NamedTuple):
     gains: list[Tenth]
     roc: RocCurve
     calibration: Calibration | None
+    by: list[GroupEvaluation]
     costs: tuple[float, float] | None
     confidence_level: float
 
@@ -285,14 +245,19 @@ class Evaluation(NamedTuple):
         content : dict
             Numbers, and dicts and lists of them.
         """
-        rules = [{"rule": rule, **found.to_dict()} for rule, found in self.thresholds.items()]
-        if self.costs is not None:
-            for entry, found in zip(rules, self.thresholds.values(), strict=True):
-                entry["cost"] = found.cost(self.costs)
-        content = as_json(self._asdict()) | {"thresholds": rules, "gini": self.gini.value}
+
+        def counts(at: Confusion) -> dict[str, Any]:
+            content = {"called": at.called, **at._asdict()}
+            return content if self.costs else {key: value for key, value in content.items() if key != "cost"}
+
+        rules = [{"rule": rule, **counts(at)} for rule, at in self.thresholds.items()]
+        by = [group._asdict() | ({} if group.at is None else counts(group.at)) for group in self.by]
+        for group in by:
+            del group["at"]
         auc = {"auc": self.auc.auc, **{f"auc_{name}": getattr(self.auc, name) for name in AUCInterval._fields[1:]}}
+        content = self._asdict() | auc | {"gini": self.gini.value, "thresholds": rules, "by": by}
         del content["roc"]
-        return content | auc
+        return dict(as_json(content))
 
 
 def evaluate(
@@ -301,6 +266,8 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     *,
     probabilities: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     threshold: float | None = 0.0,
     costs: tuple[float, float] | None = None,
     pos_label: Any = None,
@@ -319,8 +286,13 @@ def evaluate(
         Weights of the rows. Rows of weight 0 are left out.
     probabilities : array-like of shape (n_samples,), default=None
         Probabilities of the positive class, whose calibration is measured.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that depend on each other, such as the rows of one patient, for the intervals of the AUC, the
+        rates and the calibration. By default, all rows are independent.
+    by : array-like of shape (n_samples,), default=None
+        A column, such as the sex: AUC, rates and calibration are also measured for each of its values.
     threshold : float, default=0
-        The model's own threshold: it calls rows with a higher score positive. None if there is none.
+        The threshold in use: rows with a higher score are called positive. None if there is none.
     costs : (float, float), default=None
         The costs of a false positive and of a false negative, for the threshold of lowest cost.
     pos_label : label, default=None
@@ -340,7 +312,8 @@ def evaluate(
     -----
     The band is a stratified percentile bootstrap: both classes are drawn again 500 times, always with the same random
     numbers. What is drawn are counts on the pieces of the thinned curve, so that the cost does not grow with the rows.
-    The band is nowhere narrower than Wilson's interval of the true positive rate.
+    The band is nowhere narrower than Wilson's interval of the true positive rate. With groups, it is drawn of as many
+    rows of each class as tell as much about the AUC.
 
     Examples
     --------
@@ -348,134 +321,55 @@ def evaluate(
     >>> evaluation = evaluate([0, 0, 1, 0, 1, 1], [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
     >>> round(evaluation.auc.auc, 3), round(evaluation.gini.value, 3), round(evaluation.ks, 3)
     (0.889, 0.778, 0.667)
-    >>> evaluation.best
-    Confusion(threshold=0.75, tn=3, fp=0, fn=1, tp=2)
-    >>> evaluation.thresholds["threshold of the model"].recall == evaluation.best.recall
+    >>> evaluation.best.threshold, evaluation.best.tp, evaluation.best.recall.value
+    (0.75, 2, 0.6666666666666666)
+    >>> evaluation.thresholds["threshold in use"].recall == evaluation.best.recall
     True
+
+    The columns of `by` are evaluated apart:
+
+    >>> for part in evaluate([0, 0, 1, 1], [-1.0, 0.5, 2.0, 1.0], by=["a", "b", "a", "b"]).by:
+    ...     print(part.group, part.at.recall.value, part.at.fpr.value, part.note)
+    a 1.0 0.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
+    b 1.0 1.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
     """
-    sample = _Sample.of(y, scores, sample_weight, probabilities, pos_label)
+    sample = Sample.of(y, scores, sample_weight, probabilities, groups, pos_label)
     if threshold is not None and not math.isfinite(threshold):
         raise ValueError(f"threshold must be a finite number or None, got {threshold!r}.")
     costs = None if costs is None else _check_costs(costs)
-    sample = sample.take(sample.used())
-    sample = sample.take(np.argsort(sample.scores))  # all measures are fastest on sorted rows
-    positive, values, weights, _ = sample
-    cuts = _Cuts.of(positive[::-1], values[::-1], None if weights is None else weights[::-1])
-    ks = cuts.largest(np.abs(cuts.tp * cuts.fp[-1] - cuts.fp * cuts.tp[-1]))
+    parts: np.ndarray = np.zeros(len(sample.scores)) if by is None else column_or_1d(np.asarray(by))
+    check_consistent_length(parts, sample.scores)
+    used = np.flatnonzero(sample.mass() > 0)
+    order = used[np.argsort(sample.scores[used])]  # all measures are fastest on sorted rows
+    sample, parts = sample.take(order), parts[order]
+    positive, values, weights, _, codes = sample
+    cuts = _Cuts.of(sample)
+    distance = np.abs(cuts.tp * cuts.fp[-1] - cuts.fp * cuts.tp[-1])
+    rules = cuts.find_thresholds(threshold, costs)
+    probability = dict(zip(rules, _probabilities_at(sample, [*rules.values()]), strict=True))
+    names: list[str] = []
+    if by is not None:
+        parts, names = _find_groups(parts)
+    own = threshold, probability.get(OWN, math.nan), costs, confidence_level
     return Evaluation(
         n_samples=len(values),
         n_positive=int(np.count_nonzero(positive)),
         base_rate=float(cuts.tp[-1] / (cuts.tp[-1] + cuts.fp[-1])),
-        auc=roc_auc_ci(positive, values, weights, confidence_level=confidence_level),
-        ks=abs(ks.recall - ks.fpr),
-        ks_threshold=ks.threshold,
+        n_groups=None if codes is None else len(np.unique(codes)),
+        auc=roc_auc_ci(positive, values, weights, groups=codes, confidence_level=confidence_level),
+        ks=float(distance.max() / cuts.fp[-1] / cuts.tp[-1]),
+        ks_threshold=cuts.threshold(int(np.argmax(distance))),
         partial_auc=float(roc_auc(positive, values, weights, max_fpr=max_fpr)),
         max_fpr=max_fpr,
         average_precision=cuts.average_precision(),
-        thresholds=cuts.thresholds(threshold, costs),
+        thresholds={rule: _count(sample, at, probability[rule], costs, confidence_level) for rule, at in rules.items()},
         gains=cuts.gains(),
         roc=_with_band(*_thin(cuts.fp, cuts.tp), _class_sizes(sample), confidence_level),
-        calibration=_calibration(sample, confidence_level),
+        calibration=measure_calibration(sample, confidence_level),
+        by=[_evaluate_group(name, sample.take(parts == k), *own) for k, name in enumerate(names)],
         costs=costs,
         confidence_level=confidence_level,
     )
-
-
-class GroupEvaluation(NamedTuple):
-    """How well scores do on the rows of one group.
-
-    Attributes
-    ----------
-    group : str
-        The value of the group; "missing" for rows without one.
-    n_samples, n_positive : int
-        Number of rows, and of positive ones.
-    auc : AUCInterval or None
-        With DeLong's interval; None for a group with fewer than ten rows of a class.
-    note : str
-        Why there is no AUC.
-    base_rate, called : Estimate
-        The shares of rows that are positive, and that are called positive.
-    recall, fpr, precision : Estimate
-        The rates at the threshold, with Wilson's intervals.
-    calibration : Calibration or None
-        Whether the probabilities are right, if there are any.
-    """
-
-    group: str
-    n_samples: int
-    n_positive: int
-    auc: AUCInterval | None
-    note: str
-    base_rate: Estimate
-    called: Estimate
-    recall: Estimate
-    fpr: Estimate
-    precision: Estimate
-    calibration: Calibration | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON, where NaN is None.
-
-        Returns
-        -------
-        content : dict
-            Numbers, texts, and dicts and lists of them.
-        """
-        return dict(as_json(self))
-
-
-def evaluate_by(
-    groups: ArrayLike,
-    y: ArrayLike,
-    scores: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    *,
-    probabilities: ArrayLike | None = None,
-    threshold: float = 0.0,
-    pos_label: Any = None,
-    confidence_level: float = 0.95,
-) -> list[GroupEvaluation]:
-    """Evaluate scores in each group of rows: AUC, rates at the model's threshold, and calibration, with intervals.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,)
-        The group of each row.
-    y : array-like of shape (n_samples,)
-        Labels of two classes.
-    scores : array-like of shape (n_samples,)
-        Scores of rows that were not used in training: higher means more likely positive.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows. Rows of weight 0 are left out.
-    probabilities : array-like of shape (n_samples,), default=None
-        Probabilities of the positive class, whose calibration is measured.
-    threshold : float, default=0
-        Rows with a higher score are called positive.
-    pos_label : label, default=None
-        The positive class; None for the larger label.
-    confidence_level : float in (0, 1), default=0.95
-        The level of the intervals.
-
-    Returns
-    -------
-    evaluations : list of GroupEvaluation
-        One for each group, numbers in their order, then text in its order, then rows without a group.
-
-    Examples
-    --------
-    >>> from aucmax.report.evaluation import evaluate_by
-    >>> for found in evaluate_by(["a", "b", "a", "b"], [0, 0, 1, 1], [-1.0, 0.5, 2.0, 1.0]):
-    ...     print(found.group, found.recall.value, found.fpr.value, found.note)
-    a 1.0 0.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
-    b 1.0 1.0 no AUC: 1 positive and 1 negative, and 10 of each are needed
-    """
-    sample = _Sample.of(y, scores, sample_weight, probabilities, pos_label)
-    labels: np.ndarray = column_or_1d(np.asarray(groups))
-    check_consistent_length(labels, sample.scores)
-    used = sample.used()
-    sample, (codes, names) = sample.take(used), _find_groups(labels[used])
-    return [_evaluate_group(name, sample.take(codes == k), threshold, confidence_level) for k, name in enumerate(names)]
 
 
 def _find_groups(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -493,27 +387,23 @@ def _find_groups(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
     return np.array([place[text] for text in texts]), names
 
 
-def _evaluate_group(name: str, sample: _Sample, threshold: float, level: float) -> GroupEvaluation:
-    positive, scores, weights, _ = sample
-    n_positive, n_negative = int(np.count_nonzero(positive)), int(np.count_nonzero(~positive))
-    enough, mass, called = min(n_positive, n_negative) >= FEW, sample.mass(), scores > threshold
-
-    def share(which: np.ndarray, among: np.ndarray) -> Estimate:
-        return _rate(mass[among], which[among], level)
-
-    everyone = np.ones(len(scores), dtype=bool)
+def _evaluate_group(
+    name: str, sample: Sample, threshold: float | None, probability: float, costs: Costs | None, level: float
+) -> GroupEvaluation:
+    positive, scores, weights, _, groups = sample
+    # The interval of the AUC is made of rows, or of groups of rows.
+    n_positive, n_negative = (len(np.unique(sample.codes()[side])) for side in (positive, ~positive))
+    note = f"no AUC: {n_positive} positive and {n_negative} negative, and {FEW} of each are needed"
+    enough = min(n_positive, n_negative) >= FEW
     return GroupEvaluation(
         name,
         len(scores),
-        n_positive,
-        roc_auc_ci(positive, scores, weights, confidence_level=level) if enough else None,
-        "" if enough else f"no AUC: {n_positive} positive and {n_negative} negative, and {FEW} of each are needed",
-        base_rate=share(positive, everyone),
-        called=share(called, everyone),
-        recall=share(called, positive),
-        fpr=share(called, ~positive),
-        precision=share(positive, called),
-        calibration=_calibration(sample, level),
+        int(np.count_nonzero(positive)),
+        roc_auc_ci(positive, scores, weights, groups=groups, confidence_level=level) if enough else None,
+        "" if enough else note if groups is None else note.replace("negative", "negative groups of rows"),
+        base_rate=measure_rate(sample, positive, None, level),
+        at=None if threshold is None else _count(sample, threshold, probability, costs, level),
+        calibration=measure_calibration(sample, level),
     )
 
 
@@ -530,49 +420,7 @@ def as_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class _Sample(NamedTuple):
-    """Rows that were checked."""
-
-    positive: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray | None
-    probabilities: np.ndarray | None
-
-    @classmethod
-    def of(cls, y: Any, scores: Any, sample_weight: Any, probabilities: Any, pos_label: Any) -> _Sample:
-        values = _check_scores(scores, "scores")
-        labels: np.ndarray = column_or_1d(y, warn=True)
-        check_consistent_length(labels, values)
-        classes = find_classes(labels)
-        if pos_label is not None and pos_label not in classes.tolist():
-            raise ValueError(f"pos_label must be one of the classes {classes.tolist()}, got {pos_label!r}.")
-        positive = labels == (classes[1] if pos_label is None else pos_label)
-        weights = check_weights(sample_weight, values)
-        if weights is not None:
-            check_class_weights(np.bincount(labels == classes[1], weights, 2), classes)
-        if probabilities is not None:
-            probabilities = _check_scores(probabilities, "probabilities")
-            check_consistent_length(probabilities, values)
-            low, high = probabilities.min(), probabilities.max()
-            if low < 0 or high > 1:
-                raise ValueError(f"probabilities must be in [0, 1], got {low:g} to {high:g}.")
-        return cls(positive, values, weights, probabilities)
-
-    def used(self) -> np.ndarray:
-        """Return which rows have weight."""
-        return self.mass() > 0
-
-    def mass(self) -> np.ndarray:
-        """Return the weights, 1 for each row without them."""
-        return np.ones(len(self.scores)) if self.weights is None else self.weights
-
-    def take(self, rows: np.ndarray) -> _Sample:
-        """Return some rows."""
-        weights, probabilities = (None if each is None else each[rows] for each in self[2:])
-        return _Sample(self.positive[rows], self.scores[rows], weights, probabilities)
-
-
-def _check_costs(costs: Any) -> tuple[float, float]:
+def _check_costs(costs: Any) -> Costs:
     values = np.asarray(costs, dtype=np.float64)
     if values.shape != (2,) or not (np.isfinite(values).all() and values.min() >= 0 < values.max()):
         raise ValueError(
@@ -593,48 +441,41 @@ class _Cuts(NamedTuple):
     tp: np.ndarray
 
     @classmethod
-    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray | None) -> _Cuts:
-        """Return the cuts of rows in decreasing order of their scores."""
+    def of(cls, sample: Sample) -> _Cuts:
+        """Return the cuts of rows in increasing order of their scores."""
+        positive, scores = sample.positive[::-1], sample.scores[::-1]
+        weights = 1 if sample.weights is None else sample.weights[::-1]
         last = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
-        above = [np.cumsum(each if weights is None else weights * each)[last] for each in (~positive, positive)]
-        fp, tp = (np.append(np.zeros(1, each.dtype), each) for each in above)
+        fp, tp = (np.append(0, np.cumsum(weights * each)[last]) for each in (~positive, positive))
         return cls(scores[last], fp, tp)
 
-    def confusion(self, threshold: float, cut: int) -> Confusion:
-        fp, tp = self.fp[cut], self.tp[cut]
-        return Confusion(threshold, *(each.item() for each in (self.fp[-1] - fp, fp, self.tp[-1] - tp, tp)))
-
-    def at(self, cut: int) -> Confusion:
-        """Return the counts at a cut, with a threshold halfway between the scores on both sides of it."""
+    def threshold(self, cut: int) -> float:
+        """Return the threshold of a cut, halfway between the scores on both sides of it."""
         if cut == 0:
-            return self.confusion(float(self.scores[0]), cut)
+            return float(self.scores[0])
         above = self.scores[cut - 1].item()
         if cut == len(self.scores):
-            return self.confusion(math.nextafter(above, -math.inf), cut)
+            return math.nextafter(above, -math.inf)
         below = self.scores[cut].item()
         middle = (above + below) / 2
-        return self.confusion(middle if below <= middle < above else below, cut)
+        return middle if below <= middle < above else below
 
-    def largest(self, measure: np.ndarray) -> Confusion:
-        """Return the counts at the cut where a measure is largest; if there are several, at the highest threshold."""
-        return self.at(int(np.argmax(measure)))
+    def find_thresholds(self, own: float | None, costs: Costs | None) -> dict[str, float]:
+        """Return the threshold of each rule; of several that are as good, the highest."""
 
-    def most(self, counts: np.ndarray, percent: int) -> Confusion:
-        """Return the counts at the last cut with at most so many percent of these counts."""
-        limit = percent * counts[-1] * (1 + 1e-12)  # a sum of weights may be off by rounding
-        return self.at(int(np.searchsorted(100 * counts, limit, "right")) - 1)
+        def within(counts: np.ndarray, percent: int) -> int:  # the last cut with at most so many percent of them
+            limit = percent * counts[-1] * (1 + 1e-12)  # a sum of weights may be off by rounding
+            return int(np.searchsorted(100 * counts, limit, "right")) - 1
 
-    def thresholds(self, own: float | None, costs: tuple[float, float] | None) -> dict[str, Confusion]:
-        found = {f"false positive rate {percent}%": self.most(self.fp, percent) for percent in PERCENTS}
-        found |= {f"top {percent}%": self.most(self.fp + self.tp, percent) for percent in PERCENTS}
+        found = {f"false positive rate {percent}%": within(self.fp, percent) for percent in PERCENTS}
+        found |= {f"top {percent}%": within(self.fp + self.tp, percent) for percent in PERCENTS}
         # In integers without weights, so that ties are exact.
-        found[BEST] = self.largest(self.tp * self.fp[-1] - self.fp * self.tp[-1])
+        found[BEST] = int(np.argmax(self.tp * self.fp[-1] - self.fp * self.tp[-1]))
         if costs is not None:
             cost = costs[0] * self.fp + costs[1] * (self.tp[-1] - self.tp)
-            found[f"lowest cost, {costs[0]:g} : {costs[1]:g}"] = self.largest(-cost)
-        if own is not None:
-            found[OWN] = self.confusion(float(own), int(np.count_nonzero(self.scores > own)))
-        return found
+            found[f"lowest cost, {costs[0]:g} : {costs[1]:g}"] = int(np.argmin(cost))
+        thresholds = {rule: self.threshold(cut) for rule, cut in found.items()}
+        return thresholds if own is None else thresholds | {OWN: float(own)}
 
     def average_precision(self) -> float:
         tp, called = self.tp[1:], self.tp[1:] + self.fp[1:]
@@ -653,53 +494,44 @@ class _Cuts(NamedTuple):
         return found
 
 
-def _calibration(sample: _Sample, level: float) -> Calibration | None:
-    """Return whether the probabilities of rows are right; None without probabilities."""
-    positive, _, _, probabilities = sample
-    if probabilities is None:
-        return None
-    mass = sample.mass()
-    return Calibration(
-        float(np.average(probabilities, weights=mass)),
-        float(np.average((probabilities - positive) ** 2, weights=mass)),
-        *_calibration_line(positive, probabilities, mass, level),
-        _calibration_bins(positive, probabilities, mass, level),
+def _count(sample: Sample, threshold: float, probability: float, costs: Costs | None, level: float) -> Confusion:
+    """Return counts and rates at a threshold."""
+    positive, called = sample.positive, sample.scores > threshold
+
+    def count(rows: np.ndarray) -> Count:
+        return int(np.count_nonzero(rows)) if sample.weights is None else float(sample.weights[rows].sum())
+
+    recall, fpr = measure_rate(sample, called, positive, level), measure_rate(sample, called, ~positive, level)
+    specificity = Estimate(1 - fpr.value, 1 - fpr.high, 1 - fpr.low)
+    balanced = (recall.value + specificity.value) / 2
+    fp, fn = count(~positive & called), count(positive & ~called)
+    down, up = (math.hypot(recall.value - recall[k], specificity.value - specificity[k]) / 2 for k in (1, 2))
+    return Confusion(
+        threshold,
+        tn=count(~positive & ~called),
+        fp=fp,
+        fn=fn,
+        tp=count(positive & called),
+        probability=probability,
+        called_share=measure_rate(sample, called, None, level),
+        precision=measure_rate(sample, positive, called, level),
+        recall=recall,
+        fpr=fpr,
+        specificity=specificity,
+        balanced_accuracy=Estimate(balanced, balanced - down, balanced + up),
+        cost=math.nan if costs is None else costs[0] * fp + costs[1] * fn,
     )
 
 
-def _calibration_line(
-    positive: np.ndarray, probabilities: np.ndarray, mass: np.ndarray, level: float
-) -> tuple[Estimate, Estimate]:
-    """Return slope and intercept of the logistic regression on the logits, with intervals of the sandwich estimator.
-
-    There are none if a value parts the logits of the two classes, or if all are equal.
-    """
-    x = logit(np.clip(probabilities, CERTAIN, 1 - CERTAIN))
-    zeros, ones = x[~positive], x[positive]
-    if not (len(zeros) and len(ones) and zeros.max() > ones.min() and ones.max() > zeros.min()):
-        return NO_ESTIMATE, NO_ESTIMATE
-    line = np.array(fit_line(x, mass * ~positive, mass * positive))
-    Z = np.column_stack([x, np.ones(len(x))])
-    fitted = expit(Z @ line)
-    bread = np.linalg.inv((Z.T * (mass * fitted * (1 - fitted))) @ Z)
-    variance = np.diag(bread @ (Z.T * (mass * (positive - fitted)) ** 2) @ Z @ bread)
-    reach = ndtri((1 + level) / 2) * np.sqrt(variance)
-    slope, intercept = (Estimate(*map(float, each)) for each in zip(line, line - reach, line + reach, strict=True))
-    return slope, intercept
-
-
-def _calibration_bins(
-    positive: np.ndarray, probabilities: np.ndarray, mass: np.ndarray, level: float
-) -> list[CalibrationBin]:
-    """Return bins of about equally many rows: equal probabilities go where the middle of their rows does."""
-    _, same = np.unique(probabilities, return_inverse=True)
-    weight = np.bincount(same, mass)
-    bins = (TENTHS * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.intp)[same]
-    found = []
-    for rows in (bins == k for k in np.unique(bins)):
-        mean = np.average(probabilities[rows], weights=mass[rows])
-        found.append(CalibrationBin(float(mass[rows].sum()), float(mean), _rate(mass[rows], positive[rows], level)))
-    return found
+def _probabilities_at(sample: Sample, thresholds: Sequence[float]) -> list[float]:
+    """Return the probabilities at these scores: between rows, the logits are interpolated."""
+    scores, probabilities = sample.scores, sample.probabilities
+    if probabilities is None or np.any(np.diff(probabilities) < -ROUNDING):
+        return [math.nan] * len(thresholds)
+    if np.array_equal(scores, probabilities):
+        return [at if 0 <= at <= 1 else math.nan for at in thresholds]
+    logits = logit(np.clip(probabilities, CERTAIN, 1 - CERTAIN))
+    return [float(each) for each in expit(np.interp(thresholds, scores, logits, math.nan, math.nan))]
 
 
 def _thin(fp: np.ndarray, tp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -732,30 +564,16 @@ def _with_band(fp: np.ndarray, tp: np.ndarray, sizes: tuple[float, float], confi
     resampled = [np.interp(fpr, np.append(0, x), np.append(0, y)) for x, y in zip(*drawn, strict=True)]
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
-    least, most = _wilson(tpr, sizes[1], confidence_level)
+    least, most = wilson_interval(tpr, sizes[1], confidence_level)
     return RocCurve(fpr, tpr, np.minimum(low, least), np.maximum(high, most))
 
 
-def _class_sizes(sample: _Sample) -> tuple[float, float]:
-    """Return how many rows of equal weight tell as much as the negatives, and as the positives."""
-    mass = sample.mass()
-    return _size(mass[~sample.positive]), _size(mass[sample.positive])
-
-
-def _size(weights: np.ndarray) -> float:
-    return float(weights.sum() ** 2 / (weights @ weights))
-
-
-def _rate(weights: np.ndarray, positive: np.ndarray, confidence_level: float) -> Estimate:
-    """Return the share of the positives with Wilson's interval; NaN if there are no rows."""
-    if not len(weights):
-        return NO_ESTIMATE
-    share = np.average(positive, weights=weights)
-    return Estimate(*map(float, (share, *_wilson(share, _size(weights), confidence_level))))
-
-
-def _wilson(share: np.ndarray, n: float, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return Wilson's interval of a binomial share of n rows, which contains it."""
-    z2 = ndtri((1 + confidence_level) / 2) ** 2 / n
-    center, reach = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
-    return np.clip((center - reach) / (1 + z2), 0, share), np.clip((center + reach) / (1 + z2), share, 1)
+def _class_sizes(sample: Sample) -> tuple[float, float]:
+    """Return how many independent rows of equal weight tell as much about the AUC as those of each class."""
+    positive, scores, weights, _, groups = sample
+    mass, sides = sample.mass(), (~positive, positive)
+    if groups is None:
+        return kish_size(mass[~positive]), kish_size(mass[positive])
+    moves = auc_influences(positive, scores, weights, np.arange(len(scores)))
+    negatives, positives = (effective_size(mass[side], moves[side], groups[side]) for side in sides)
+    return negatives, positives

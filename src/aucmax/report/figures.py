@@ -23,7 +23,8 @@ from .displays.path import PathDisplay
 from .displays.roc import ROCDisplay
 from .displays.scores import ScoresDisplay
 from .displays.weights import WeightsDisplay
-from .evaluation import OWN, Calibration, Evaluation
+from .evaluation import OWN, Evaluation
+from .rates import Calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def draw_roc(evaluation: Evaluation) -> Drawing:
 
     def paint(axes: Axes) -> None:
         display.paint(axes, COLOURS)
-        axes.plot(1 - best.specificity, best.recall, "o", color=COLOURS["ink"], markersize=6)
+        axes.plot(best.fpr.value, best.recall.value, "o", color=COLOURS["ink"], markersize=6)
 
     area, chance = display.keys
     return Drawing(
@@ -89,7 +90,7 @@ def draw_roc(evaluation: Evaluation) -> Drawing:
         [
             area,
             Key("area", "accent", f"{100 * evaluation.confidence_level:g}% confidence at each false positive rate"),
-            Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy:.4f}"),
+            Key("point", "ink", f"best balanced accuracy, {best.balanced_accuracy.value:.4f}"),
             chance,
         ],
     )

@@ -17,6 +17,7 @@ from ..files.atomic_write import write_atomically
 from .curves import AdditiveParts, draw_curve
 from .displays.base import count_text, number_text, shorten
 from .displays.curves import common_range
+from .displays.importance import Importance
 from .evaluation import Evaluation
 from .figures import (
     Drawing,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import os
 
 
+UNKNOWN = "The figures hold for new rows if the model was not fitted to these."
 NONE = "\N{EN DASH}"
 
 
@@ -82,6 +84,12 @@ class Report(NamedTuple):
         A sentence about them, such as the scale of the columns.
     convergence : ndarray or None
         The measure of convergence after each epoch.
+    by : str
+        The column whose values were evaluated apart.
+    importance : sequence of Importance
+        What each column is worth, if `additive` does not say it.
+    importance_note : str
+        How this was measured.
     comparison : Comparison, sequence of Comparison, or None
         Methods compared, on one data set or several.
     additive : AdditiveParts or None
@@ -108,6 +116,9 @@ class Report(NamedTuple):
     convergence: np.ndarray | None = None
     comparison: Comparison | Sequence[Comparison] | None = None
     additive: AdditiveParts | None = None
+    by: str = ""
+    importance: Sequence[Importance] = ()
+    importance_note: str = ""
 
 
 def write_page(path: str | os.PathLike[str], report: Report) -> None:
@@ -166,7 +177,10 @@ def render_page(report: Report) -> str:
     environment = make_environment()
     comparisons = [report.comparison] if isinstance(report.comparison, Comparison) else report.comparison or []
     found, additive = report.evaluation, report.additive
-    calibration = None if found is None else found.calibration
+    calibration, importance = (
+        found.calibration if found else None,
+        additive.importance if additive else report.importance,
+    )
     return environment.get_template("report.html").render(
         report=report,
         found=found,
@@ -178,8 +192,9 @@ def render_page(report: Report) -> str:
         curves=list(_curves(report)),
         making=list(_making(report)),
         weights=draw_weights(report.weights, report.model_classes or report.class_names) if report.weights else None,
-        importance=draw_importance(additive.importance) if additive and additive.importance else None,
-        importances=[(name, lost, ends) for name, lost, *ends in (additive.importance if additive else [])],
+        importance=draw_importance(importance) if importance else None,
+        importances=[(name, lost, ends) for name, lost, *ends in importance],
+        points=_points(report) if found and calibration and additive else None,
         comparisons=[(each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
 
@@ -220,6 +235,17 @@ def _table_lines(comparison: Comparison) -> list[TableLine]:
             )
         )
     return lines
+
+
+def _points(report: Report) -> dict[str, str]:
+    """Return the points of each threshold on a scorecard: even odds of the second class of the model have 600."""
+    assert report.evaluation is not None
+    swapped = report.model_classes not in (None, report.class_names)
+    points = {}
+    for rule, at in report.evaluation.thresholds.items():
+        p = 1 - at.probability if swapped else at.probability
+        points[rule] = f"{600 + 20 * math.log2(p / (1 - p)):.0f}" if 0 < p < 1 else NONE
+    return points
 
 
 def _ranking(report: Report) -> Iterator[Drawing]:

@@ -20,12 +20,13 @@ from ..models.model_file import versions
 from ..rows.validate import check_labels, find_classes
 from ..tables.classifier import TableClassifier
 from ..tables.reading import Reading
-from .curves import describe_additive
-from .displays.base import scores_of
+from .curves import MOST_IMPORTANT, describe_additive
+from .displays.base import place_of, scores_of
+from .displays.importance import shuffle_columns
 from .displays.path import chosen_index
 from .displays.weights import column_spreads, largest_weights
 from .evaluation import Evaluation, evaluate
-from .html import Report, write_page
+from .html import UNKNOWN, Report, write_page
 
 N_WEIGHTS = 20  # that a report shows
 LONGEST = 300  # characters of the description of a model
@@ -38,6 +39,8 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     title: str | None = None,
     pos_label: Any = None,
     threshold: float | None = None,
@@ -48,8 +51,8 @@ def write_report(
     """Write the report of a classifier, or of bare scores, on labelled rows: one HTML file that needs no other.
 
     It has the AUC with its interval, Gini, KS and average precision; what each threshold would do; gains and lift;
-    the calibration; ROC and precision-recall curves. Models of this package also show what they are: their ladder,
-    curves, scorecard, weights or blend. Read more in ``docs/guide/report.md``.
+    the calibration; ROC and precision-recall curves; and what each column is worth. Models of this package also show
+    what they are: their ladder, curves, scorecard, weights or blend. Read more in ``docs/guide/report.md``.
 
     Parameters
     ----------
@@ -65,13 +68,17 @@ def write_report(
         The file; an existing one is replaced.
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows that depend on each other, such as the rows of one patient, for the intervals.
+    by : array-like of shape (n_samples,), default=None
+        A column, such as the sex: AUC, rates and calibration are also shown for each of its values.
     title : str, default=None
         The heading; None for the name of the model.
     pos_label : label, default=None
         The positive class; None for the larger label.
     threshold : float, default=None
         Rows with a higher score are called positive. None for the model's own: 0 for `decision_function` and 0.5 for
-        probabilities. Other bare scores have none.
+        `predict_proba`. Bare scores have none.
     costs : (float, float), default=None
         The costs of a false positive and of a false negative, for the threshold of lowest cost.
     max_fpr : float in (0, 1], default=0.1
@@ -102,7 +109,7 @@ def write_report(
     True
     """
     labels: np.ndarray = column_or_1d(y, warn=True)
-    if hasattr(model, "predict") or hasattr(model, "fit"):
+    if hasattr(model, "predict") or hasattr(model, "fit") or np.ndim(model) == 0:
         check_classifier(model, X)
         scored, report = score(model, X, pos_label), describe(model, X, labels, sample_weight)
     else:
@@ -112,6 +119,8 @@ def write_report(
         scored.scores,
         sample_weight,
         probabilities=scored.probabilities,
+        groups=groups,
+        by=by,
         threshold=scored.threshold if threshold is None else threshold,
         costs=costs,
         pos_label=pos_label,
@@ -126,15 +135,34 @@ def write_report(
         *report.summary,
         ("classes", f"{names[1]} (positive) against {names[0]}"),
         ("measured on", f"{found.n_samples:,} rows, {found.n_positive:,} positive{weighted}"),
+        *([] if found.n_groups is None else [("groups of dependent rows", f"{found.n_groups:,} {name_of(groups)}")]),
         ("written on", f"{datetime.date.today()}"),
         ("written by", ", ".join(f"{library} {version}" for library, version in versions().items())),
     ]
     used = np.ones(len(labels), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
-    groups = [scored.scores[used & (labels == label)] for label in (negative, positive)]
-    heading = report.title if title is None else title
-    content = report._replace(title=heading, summary=summary, evaluation=found, class_names=names)
-    write_page(path, content._replace(scores=(groups[0], groups[1])))
+    zeros, ones = (scored.scores[used & (labels == label)] for label in (negative, positive))
+    worth, how = report.importance, ""
+    if X is not None and report.additive is None:
+        worth, how = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
+    content = report._replace(
+        title=report.title if title is None else title,
+        note="" if X is None else UNKNOWN,
+        summary=summary,
+        evaluation=found,
+        scores=(zeros, ones),
+        class_names=names,
+        by=name_of(by),
+        importance=worth,
+        importance_note=how,
+    )
+    write_page(path, content)
     return found
+
+
+def name_of(column: Any) -> str:
+    """Return the name of a series; empty for what has none."""
+    name = getattr(column, "name", None)
+    return "" if name is None else str(name)
 
 
 class Scored(NamedTuple):
@@ -162,14 +190,11 @@ def check_classifier(model: Any, X: Any) -> None:
 
 def score(model: Any, X: Any, pos_label: Any) -> Scored:
     """Return the scores of a classifier for a positive class."""
-    scores, threshold = scores_of(model, X)
-    probabilities = np.asarray(model.predict_proba(X))[:, 1] if hasattr(model, "predict_proba") else None
-    if pos_label is None or pos_label != model.classes_[0]:
-        return Scored(scores, probabilities, threshold)
-    probabilities = None if probabilities is None else 1 - probabilities
-    if probabilities is not None and not hasattr(model, "decision_function"):
-        return Scored(probabilities, probabilities, threshold)
-    return Scored(-scores, probabilities, -threshold)
+    scores, threshold = scores_of(model, X, pos_label)
+    side = 1 if pos_label is None else place_of(model, pos_label)
+    return Scored(
+        scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
+    )
 
 
 def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scored:
@@ -177,10 +202,15 @@ def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scor
     if X is not None:
         raise ValueError(f"X must be None where model is an array of scores; got a {type(values).__name__} as model.")
     scores = np.asarray(values)
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        first = int(np.argwhere(np.isnan(scores))[0, 0])
+        raise ValueError(
+            f"the scores contain NaN, first in row {first}: leave out rows without a score, and their labels."
+        )
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = scores[:, int(pos_label is None or pos_label == find_classes(labels)[1])]
     scores = _check_scores(scores, "model")
-    return Scored(scores, scores, 0.5) if 0 <= scores.min() <= scores.max() <= 1 else Scored(scores, None, None)
+    return Scored(scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None)
 
 
 def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Report:

@@ -17,11 +17,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.linalg  # noqa: F401  # SciPy has a BLAS of its own, which is found once it is loaded
+import scipy.linalg  # SciPy has a BLAS of its own, which is found once it is loaded
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
@@ -40,6 +40,7 @@ SHARED_FROM = 1 << 22
 # for weights, means, scales and copies; Newton's method with a given alpha 23; the candidates of a blend, whose rows
 # are too many to be rotated, 97 to 104.
 LEAST_VECTORS, NEWTON_VECTORS, SEARCH_VECTORS = 16, 20, 80
+BLAS_BUFFER = 40 << 20  # bytes of address space that a thread takes in a BLAS (measured: 34 to 37)
 UNKNOWN = 8 << 30  # bytes, where the system does not tell
 ALWAYS_AVAILABLE = 16 << 20  # bytes that every process has which could import NumPy
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -161,6 +162,25 @@ def usable_memory() -> int:
         with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:  # it may be "max"
             limits.append(int(file.read()))
     return min(limits, default=UNKNOWN)
+
+
+def reserve_blas() -> None:
+    """Let BLAS take its buffers now; raise a MemoryError if a limit on the address space leaves no room for them.
+
+    OpenBLAS takes a buffer when a thread first needs one, and tries again for ever if there is no room.
+    """
+    threads = [pool["num_threads"] for pool in _blas().info()]
+    room, needed = usable_memory(), BLAS_BUFFER * (sum(threads) + len(threads))
+    if room < needed:
+        raise MemoryError(
+            f"The limit on the address space leaves {room >> 20} MB, and the buffers of BLAS take {needed >> 20} MB: "
+            "raise the limit (ulimit -v), or set OPENBLAS_NUM_THREADS=1."
+        )
+    matrix = np.eye(256)
+    for product in (np.dot, partial(scipy.linalg.blas.dgemm, 1.0)):  # each has a BLAS of its own
+        product(matrix, matrix)
+        for _ in map_threads(partial(product, matrix), [matrix] * count_threads()):
+            pass
 
 
 def address_space() -> int:

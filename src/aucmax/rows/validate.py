@@ -58,6 +58,13 @@ def refuse_dask(what: str, **others: Any) -> None:
             raise ValueError(f"{name} is a Dask collection, but {what} is not: compute() {name} first.")
 
 
+def refuse_masked(**others: Any) -> None:
+    """Raise a ValueError if something is a masked array with masked cells: NumPy would use what is under the mask."""
+    for name, values in others.items():
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise ValueError(f"{name} has masked cells, and the values under the mask are not data: fill or drop them.")
+
+
 @contextmanager
 def naming_text(X: Any) -> Iterator[None]:
     """Say what to do about columns of text, if X is a frame that has some and cannot be converted to numbers."""
@@ -86,6 +93,7 @@ def find_text(X: Any) -> str | None:
 def check_rows(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X as float32 or float64, dense or canonical CSR, and y. Whether X is finite is checked in its moments."""
     X = check_indices(X)
+    refuse_masked(y=y)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     y = column_or_1d(check_array(to_host(y), ensure_2d=False, dtype=None, input_name="y"))
     check_consistent_length(X, y)
@@ -171,6 +179,7 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
     """
     if sample_weight is None:
         return None
+    refuse_masked(sample_weight=sample_weight)
     return check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=allow_zero
     )
@@ -199,8 +208,11 @@ def check_class_weights(totals: np.ndarray, classes: np.ndarray) -> None:
 def check_indices(X: Any) -> Any:
     """Return X, as CSR if SciPy makes its arrays; raise a ValueError if an index leads out of its arrays.
 
-    This comes before scikit-learn's checks, which convert matrices, and follow every index in doing so.
+    This comes before scikit-learn's checks, which convert matrices, and follow every index in doing so. The matrix is
+    made anew of the same arrays, so that SciPy looks whether indices are sorted and unique: what an old matrix knows
+    about them is wrong if its arrays were changed since. Masked cells are refused.
     """
+    refuse_masked(X=X)
     if sparse.issparse(X) and X.ndim == 2:
         if X.format not in ("csr", "csc", "bsr", "coo"):
             X = X.tocsr()
@@ -208,6 +220,8 @@ def check_indices(X: Any) -> Any:
             check_sparse(X)
         except ValueError as error:
             raise ValueError(f"X is not a valid {X.format.upper()} matrix: {error}") from None
+        arrays = (X.data, (X.row, X.col)) if X.format == "coo" else (X.data, X.indices, X.indptr)
+        X = type(X)(arrays, shape=X.shape)
     return X
 
 

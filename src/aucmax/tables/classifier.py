@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date as Day
 from numbers import Integral
 from typing import Any, Self
 
@@ -41,7 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
-from .curves import Reason, list_reasons, term_name
+from .curves import WHOLE, Reason, column_of, is_age, list_reasons, term_name
 from .encoder import COLUMN_PARAMETERS, TableReader
 from .fitting.ladder import (
     ENOUGH_ROWS,
@@ -59,6 +60,7 @@ from .fitting.ladder import (
 from .fitting.merging import STORED, check_lines, check_steps
 from .reading import Reading
 from .reading.frames import cell_text, is_frame
+from .reading.summary import SECONDS
 from .reading.table import Levels, check_columns, check_reading, check_used, numbers_as_table, warn_left_out
 from .terms import check_term, edges_of, groups_in, show
 
@@ -76,7 +78,6 @@ NO_DEVICE = "TableClassifier needs X in memory or in a Dask dataframe."
 TOL = 1e-8  # of the objective of the last fit, relative
 LEAK = 0.99  # the AUC of a column that probably knows the label
 FEW = 20  # rows of the rarer class, or of a level in the mean, from which the AUC of a column says something
-WHOLE = 2.0**53  # from here on, all numbers are whole
 REPETITIONS = 100  # times a row that a weight may well stand for in the mean, and that a row may stand for
 
 
@@ -117,7 +118,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
 
     cuts : dict, default=None
         Your own bins: ``{"age": [25, 40, 60]}`` has bins up to 25, above 25 up to 40, and so on; by name or position of
-        the column. A date is cut by its age in days, against the latest date of the training rows.
+        the column. A date is cut after days such as "2024-06-30": ``{"opened": ["2022-12-31", "2023-12-31"]}``.
 
     Attributes
     ----------
@@ -156,8 +157,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
 
     cards_ : dict of arrays
         Scorecards of at most so many "lines", merged in each fold and judged on its held-out rows: the "auc" of their
-        points, how much of the model's AUC is "lost", the standard "error" of this difference, and which was "chosen":
-        the shortest that is within a standard error of the best. Only after cross-validation.
+        whole points, of which so many "points" double the odds, how much of the model's AUC is "lost", and the standard
+        "error" of this difference. The last for each number of points was "chosen": the shortest that is within a
+        standard error of the best. The choice is made again without each fold and judged on it. Only after
+        cross-validation.
 
     strengths_, freedom_ : ndarray of shape (n_terms,)
         The strength of the penalty, and the degrees of freedom of each term: near 0 if the penalty makes it flat.
@@ -224,8 +227,9 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             ("terms", "auc", "low", "high", *NUMBERS_OF_RUNGS, "chosen"),
         ),
         "cards_": fields(
-            {"lines": array("i", "s"), "chosen": array("b", "s")} | {name: array("f", "s") for name in CARD},
-            ("lines", *CARD, "chosen"),
+            {"lines": array("i", "s"), "points": array("i", "s"), "chosen": array("b", "s")}
+            | {name: array("f", "s", finite=False) for name in CARD},
+            ("lines", "points", *CARD, "chosen"),
         ),
         "cv_auc_": measured,
         "cv_auc_ci_": array("f", 2, finite=False),
@@ -522,12 +526,20 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             place = self._place(column, "cuts")
             if self.reading_.categorical[place]:
                 raise ValueError(f"cuts names the column {column!r}, a category, and only numbers have cut points.")
+            is_date = is_age(self.reading_, place)
             try:
-                cuts = np.array(given if isinstance(given, list | np.ndarray) else np.nan, dtype=np.float64)
+                if is_date:  # an age is cut after the end of the day
+                    ends = 1 + np.array([np.datetime64(Day.fromisoformat(day)) for day in given[::-1]]).astype(np.int64)
+                    cuts = (column_of(self.reading_, place).latest - SECONDS * ends) / SECONDS
+                else:
+                    cuts = np.array(given if isinstance(given, list | np.ndarray) else np.nan, dtype=np.float64)
             except (TypeError, ValueError):
                 cuts = np.array(np.nan)
             if cuts.ndim != 1 or not len(cuts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
-                raise ValueError(f"cuts of {column!r} are {given!r}: give a list of increasing numbers.")
+                raise ValueError(
+                    f"cuts of {column!r} are {given!r}: give a list of increasing "
+                    + ("days such as '2024-06-30'." if is_date else "numbers.")
+                )
             found[place] = cuts
         return found
 
@@ -667,8 +679,8 @@ class TableClassifier(TableReader, LinearAUCClassifier):
             raise ValueError(f"coef_ of {name} has other numbers of cells than its terms, which have {n_cells}")
         if (attributes["positive_mass_"] < 0).any() or (attributes["positive_mass_"] > attributes["mass_"]).any():
             raise ValueError(f"positive_mass_ of {name} is not a part of mass_")
-        if "cards_" in attributes and attributes["cards_"]["chosen"].sum() != 1:
-            raise ValueError(f"cards_ of {name} have {attributes['cards_']['chosen'].sum()} cards that were chosen")
+        if "cards_" in attributes and len({*(cards := attributes["cards_"])["lines"][cards["chosen"]].tolist()}) != 1:
+            raise ValueError(f"cards_ of {name} do not have one number of lines that was chosen")
         check_lines(attributes["steps_"], columns, f"steps_ of {name}")
         if len(attributes["errors_"]) != sum(column.n_codes for column in columns):
             raise ValueError(f"errors_ of {name} do not belong to its columns")

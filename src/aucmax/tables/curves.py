@@ -5,6 +5,7 @@ The cells of a curve are ranges of numbers, or levels; then missing values, and 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,13 +14,17 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from .._text import one_line
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
+from .reading.dates import date_text
+from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
 MISSING, OTHER = "missing", "other"
 WIDE = 1.96  # standard errors on both sides of a curve: 95% of a Gaussian
 MAX_CURVES = 12
+WHOLE = 2.0**53  # from here on, all numbers are whole
 
 
 class Values(NamedTuple):
@@ -30,19 +35,6 @@ class Values(NamedTuple):
     levels: Sequence[str] = ()
     known: Sequence[str] | None = None  # all levels of the training rows, if the others belong to the cell
     missing: bool = False  # whether missing values belong to the cell
-
-    def label(self, levels: Sequence[str]) -> str:
-        """Return the values in words, which are not one of the levels of the column."""
-        if math.isinf(self.low):
-            return "any" if math.isinf(self.high) else f"up to {self.high:g}"
-        if self.low == self.low:
-            return f"above {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
-        if self.levels:
-            return ", ".join(self.levels)
-        word = MISSING if self.known is None else OTHER
-        while word in levels:
-            word = f"({word})"
-        return word
 
 
 def level_names(model: Any, j: int) -> list[str]:
@@ -80,13 +72,30 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
 
 
 def term_name(model: Any, term: Term) -> str:
-    """Return the name of a term: the name of its column, or of its columns with a cross between them."""
-    names = model.reading_.part_names
-    return " x ".join(names[j] for j in term.columns)
+    """Return the name of a term: the name of its column, or of its columns with a cross between them.
+
+    An age has the name of its date, and its values are dates in words.
+    """
+    reading, names = model.reading_, model.reading_.part_names
+    ages = {j for j in term.columns if " (days before " in names[j] and is_age(reading, j)}  # few names are looked up
+    return " x ".join(column_of(reading, j).name if j in ages else names[j] for j in term.columns)
+
+
+def column_of(reading: Any, j: int) -> Any:
+    """Return the column of the table that a column of the codes is, or a part of."""
+    return [column for column in reading.columns for _ in column.parts][j]
+
+
+def is_age(reading: Any, j: int) -> bool:
+    """Return whether a column of the codes is the age of a date."""
+    return bool(reading.kinds[j] == "date" and reading.parts[j].levels is None)
 
 
 def cell_labels(model: Any, term: Term) -> list[str]:
-    """Return the words for each cell of a term.
+    """Return the values of each cell of a term in the words of the table.
+
+    Levels are listed, booleans have their words, ages of dates are dates, and ranges of whole numbers begin and end
+    with whole numbers.
 
     Examples
     --------
@@ -96,13 +105,59 @@ def cell_labels(model: Any, term: Term) -> list[str]:
     >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
     >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
     >>> cell_labels(model, model.terms_[0])
-    ['up to 1.5', '1.5 to 3', 'above 3', 'missing']
+    ['up to 1', '2 to 3', 'above 3', 'missing']
     """
-    first, *second = (
-        [values.label(level_names(model, j)) for values in list_values(model, j, group)]
-        for j, group in zip(term.columns, term.groups, strict=True)
-    )
-    return [f"{one}, {other}" for one in first for other in second[0]] if second else first
+    sides = []
+    for j, groups in zip(term.columns, term.groups, strict=True):
+        levels, found = level_names(model, j), []
+        for values in list_values(model, j, groups):
+            parts = [*values.levels]
+            if values.low == values.low:
+                parts += range_in_words(model, j, values.low, values.high)
+            if values.missing and (values.known is None or model.columns_[j].missing):
+                parts.append(unlike(levels, MISSING))
+            if values.known is not None:
+                parts.append(unlike(levels, OTHER))
+            found.append(", ".join(f'"{part}"' if "," in part and len(parts) > 1 else part for part in parts))
+        sides.append(found)
+    return [", ".join(words) for words in itertools.product(*sides)]
+
+
+def unlike(levels: Sequence[str], word: str) -> str:
+    """Return a word in as many brackets as make it none of the levels."""
+    while word in levels:
+        word = f"({word})"
+    return word
+
+
+def range_in_words(model: Any, j: int, low: float, high: float) -> list[str]:
+    """Return the words for a range of numbers: one, or both words of a boolean."""
+    bins, column = model.columns_[j], column_of(model.reading_, j)
+    if column.kind == "boolean":
+        words = zip((1, 0), column.reason.split(", "), strict=True)
+        return [word for value, word in words if low < value <= high]
+    if math.isinf(low) and math.isinf(high):
+        return ["any"]
+    if column.kind == "date":  # the age grows as dates fall
+        step = SECONDS if column.latest % SECONDS == 0 else 60
+        ends = (
+            step * (math.ceil(round(column.latest - SECONDS * age, 3) / step) - later) if math.isfinite(age) else None
+            for age, later in ((high, 0), (low, 1))
+        )
+        first, last = (None if end is None else date_text(end, column.latest) for end in ends)
+        return [f"up to {last}" if first is None else f"from {first}" if last is None else from_to(first, last)]
+    if len(bins.low) == 2 and (bins.low == bins.high).all():
+        return [f"{bins.low[int(math.isinf(high))]:g}"]
+    is_whole = all((np.abs(each) < WHOLE).all() and (each == np.rint(each)).all() for each in (bins.low, bins.high))
+    say: Callable[[float], Any] = math.floor if is_whole else "{:g}".format
+    if math.isinf(low) or math.isinf(high):
+        return [f"up to {say(high)}" if math.isinf(low) else f"above {say(low)}"]
+    return [from_to(str(say(low) + 1 if is_whole else say(low)), str(say(high)))]
+
+
+def from_to(first: str, last: str) -> str:
+    """Return the words for a range with both ends."""
+    return first if first == last else f"{first} to {last}"
 
 
 class Curve(NamedTuple):
@@ -132,21 +187,8 @@ def curves_of(model: Any) -> list[Curve]:
         values, mass = model.calibration_[0] * model.coef_[0, cells], model.mass_[cells]
         share = mass / max(float(mass.sum()), 1e-300)
         about = name, column.categorical, cell_labels(model, model.terms_[j]), column.low, column.high
-        curve = Curve(*about, values, model.errors_[cells], share)
-        if curve.is_binary:
-            curve.labels[: len(curve.low)] = name_binary(model, j)
-        found.append(curve)
+        found.append(Curve(*about, values, model.errors_[cells], share))
     return found
-
-
-def name_binary(model: Any, j: int) -> list[str]:
-    """Return the values of a column of at most two numbers, in the words of the table if it has truth words."""
-    values = model.columns_[j].low
-    if model.reading_.kinds[j] == "boolean":
-        part = model.reading_.parts[j]
-        ((yes, no),) = (each.reason.split(", ") for each in model.reading_.columns if part in each.parts)
-        return [yes if value else no for value in values]
-    return [f"{value:g}" for value in values]
 
 
 def most_varied(curves: list[Curve]) -> list[Curve]:
@@ -173,7 +215,7 @@ class Reason(NamedTuple):
     log_odds: float
 
     def __str__(self) -> str:
-        return f"{self.term} = {self.value} ({self.log_odds:+.2f})"
+        return one_line(f"{self.term} = {self.value} ({self.log_odds:+.2f})")
 
 
 def list_reasons(
@@ -199,17 +241,17 @@ def list_reasons(
 
 def value_words(reading: Any, j: int) -> Callable[[float], str]:
     """Return a function that says a value of a column in words, given as the number or the code that it is read as."""
-    part, kind, levels = reading.parts[j], reading.kinds[j], reading.parts[j].levels
-    missing, other = Values(missing=True).label(levels or ()), Values(known=levels).label(levels or ())
-    column = next(each for each in reading.columns if part in each.parts)
-    booleans = column.reason.split(", ")
+    levels, column = reading.parts[j].levels, column_of(reading, j)
+    missing, other = unlike(levels or (), MISSING), unlike(levels or (), OTHER)
 
     def words(value: float) -> str:
         if value != value:
             return missing
         if levels is not None:
-            return levels[int(value)] if value < len(levels) else other
-        return booleans[int(value == 0)] if kind == "boolean" else f"{value:.6g}"
+            return str(levels[int(value)]) if value < len(levels) else other
+        if column.kind == "boolean":
+            return str(column.reason.split(", ")[int(value == 0)])
+        return date_text(column.latest - SECONDS * value, column.latest) if column.kind == "date" else f"{value:.6g}"
 
     return words
 

@@ -131,6 +131,8 @@ class TableReader:
                 what = "sample(s)" if table.column_names else "feature(s)"
                 raise ValueError(f"Found a table with 0 {what} (shape={table.shape}) while a minimum of 1 is required.")
             return table
+        if isinstance(X, np.ma.MaskedArray):
+            X = np.ma.filled(X.astype(object), np.nan)
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         return to_arrow(X, None if reset else [column.name for column in self.reading_.columns])
 

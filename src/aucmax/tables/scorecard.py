@@ -12,14 +12,13 @@ points, and so is the constant, the base points. `merging.py` has the mathematic
 
 The weight of evidence of a line is the logarithm of its share of the positive rows over its share of the negative rows,
 and the information value of a column is the sum over its lines of the difference of the two shares times this
-logarithm. A line that has rows of one class counts as half a row of the other.
+logarithm. A line that has rows of one class counts as half a row of the other, of mean weight.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import itertools
 import math
 from collections.abc import Collection, Sequence
 from html import escape
@@ -27,23 +26,23 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from .._docs import inherit_entries
-from .._text import printable
+from .._text import one_line
 from ..metrics import AUCComparison, compare_auc, roc_auc
+from ..models.contributions import Contributions
 from ..models.formula import Formula, card_formula
 from ..models.python_source import to_python
 from ..models.sql import to_sql
 from ..rows.validate import check_labels
-from .classifier import WHOLE, TableClassifier
-from .curves import WIDE, Values, level_names, list_values, term_name
-from .fitting.merging import Merging, by_column
-from .reading.summary import SECONDS
+from .classifier import TableClassifier
+from .curves import WIDE, cell_labels, term_name
+from .fitting.merging import STORED, Merging, by_column
 from .terms import Term, edges_of
 
-JUDGED_POINTS = 20  # to double the odds, with which cards were judged; with more, rounding costs less
 UNJUDGED = 40  # lines of "auto" if no rows were held out
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a spreadsheet takes for a formula
 WIDEST = 60  # letters of a cell of the printed card
@@ -120,6 +119,8 @@ class AUCLost(NamedTuple):
     ----------
     lines : int
         The largest number of lines of the cards.
+    points : int
+        The points that double the odds on them.
     lost : float
         The AUC of the model less the AUC of the cards, which were merged in each fold of cross-validation.
     low, high : float
@@ -127,6 +128,7 @@ class AUCLost(NamedTuple):
     """
 
     lines: int
+    points: int
     lost: float
     low: float
     high: float
@@ -135,16 +137,18 @@ class AUCLost(NamedTuple):
 class Line(NamedTuple):
     """The lines of a column or pair: the groups of its codes, with points and the weights of the training rows."""
 
+    name: str
     term: Term
     points: np.ndarray
     mass: np.ndarray
     positive: np.ndarray
+    row: float  # the mean weight of a row
 
     def evidence(self) -> tuple[np.ndarray, float]:
         """Return the weight of evidence of each line, and the information value."""
         classes = np.array([self.mass - self.positive, self.positive])
-        shares = np.where(classes > 0, classes, 0.5)
-        shares /= np.maximum(classes.sum(axis=1, keepdims=True), 0.5)
+        shares = np.where(classes > 0, classes, self.row / 2)
+        shares /= np.maximum(classes.sum(axis=1, keepdims=True), self.row / 2)
         woe = np.where(self.mass > 0, np.log(shares[1] / shares[0]), np.nan)
         return woe, float(np.nansum((shares[1] - shares[0]) * woe))
 
@@ -175,23 +179,24 @@ class Scorecard:
         The points that double the odds of the positive class. If it is negative, higher scores mean lower odds: scores
         of risk, whose positive class is the bad one.
     require : list of str or int, default=()
-        Columns that stay on the card whatever they cost, by name or position. To leave one out, fit the model without
-        it, by `drop`.
+        Columns that are on the card whatever they cost, by name or position. One whose curve is nearly flat may have 0
+        points. To leave one out, fit the model without it, by `drop`.
 
     Attributes
     ----------
     base_points : int
         The points that every row has.
-    points : list of ndarray of int
-        The points of the cells of each curve of the model; 0 in columns that are not on the card.
     n_lines : int
         The number of lines.
     left_out : list of str
         The columns and pairs of the model that are not on the card.
     held_out : AUCLost or None
-        What merging and rounding cost on the rows that each fold of the cross-validation held out. It was measured with
-        20 points to double the odds and nothing required: None with fewer points and with `require`, for the whole
-        model, and without cross-validation.
+        What merging and rounding cost on the rows that each fold of the cross-validation held out, with the longest of
+        the cards measured there that is not longer, and the most points that are not more; the columns of `require` and
+        two lines for each do not count. For "auto" the choice of the length is made again without each fold. None for
+        the whole model, with fewer points than 1, and without cross-validation.
+    tested : AUCComparison or None
+        What `auc_lost` has found.
 
     Examples
     --------
@@ -219,27 +224,30 @@ class Scorecard:
         require: Sequence[Any] = (),
     ) -> None:
         if not isinstance(model, TableClassifier):
-            raise TypeError(f"Scorecard takes a TableClassifier, not a {type(model).__name__}.")
+            raise TypeError(
+                f"Scorecard takes a TableClassifier, not a {type(model).__name__}: fit TableClassifier('lines'), or "
+                "use export_sql, export_python and contributions, which take linear models too."
+            )
         check_is_fitted(model, "terms_")
         self.model = model
         if not base_odds > 0:
             raise ValueError(f"base_odds is {base_odds!r}: odds are above 0.")
         if not points_to_double:
             raise ValueError("points_to_double is 0: give the points that double the odds.")
+        self.base_score, self.base_odds, self.points_to_double = base_score, base_odds, points_to_double
         self.max_lines = self._find_max_lines(max_lines)
+        self._required = self._find_required(require)
+        self.held_out = self._find_held_out(max_lines == "auto")
+        self.tested: AUCComparison | None = None
         slope, base_logit = model.calibration_.tolist()
         unit = points_to_double / np.log(2)
-        values, constant = self._merge(require)
-        logit = base_logit + slope * constant
-        self.base_points = round(base_score + unit * (logit - np.log(base_odds)))
         self._sign = -1 if unit * slope < 0 else 1
-        self.points = [np.rint(unit * slope * each).astype(np.int64) for each in values]
-        self._found = self._make_lines()
-        on = {line.term.columns for line in self._found}
+        values, groups, constant = self._merge()
+        self.base_points = round(base_score + unit * (base_logit + slope * constant - np.log(base_odds)))
+        self._lines = self._make_lines([np.rint(unit * slope * each).astype(np.int64) for each in values], groups)
+        on = {line.term.columns for line in self._lines}
         self.left_out = [term_name(model, term) for term in model.terms_ if term.columns not in on]
-        self.n_lines = sum(len(line.points) for line in self._found)
-        judged = not len(require) and abs(points_to_double) >= JUDGED_POINTS and self.n_lines > 0
-        self.held_out = self._find_held_out() if judged else None
+        self.n_lines = sum(len(line.points) for line in self._lines)
 
     def _find_max_lines(self, given: Any) -> int | None:
         """Return the largest number of lines."""
@@ -252,45 +260,83 @@ class Scorecard:
             raise ValueError(f"max_lines is {given!r}: give 'auto', a number from 2 on, or None for every step.")
         return int(given)
 
-    def _merge(self, require: Sequence[Any]) -> tuple[list[np.ndarray], float]:
-        """Merge the lines, and return the values of the cells of each term, of mean 0, and the constant."""
-        model, edges = self.model, edges_of(self.model.terms_)
+    def _find_required(self, require: Sequence[Any]) -> list[int]:
+        """Return the places of the columns that are on the card whatever they cost."""
         if isinstance(require, str) or not isinstance(require, Collection):
             raise ValueError(f"require is {require!r}: give a list of columns.")
-        places = sorted({model._place(column, "require") for column in require})
-        if self.max_lines is None:
-            if places:
-                raise ValueError("require does nothing with max_lines=None, which keeps all: leave one of them out.")
-            self._groups = [np.arange(column.n_codes) for column in model.columns_]
-            return model._values(), float(model.intercept_[0])
-        if 2 * len(places) > self.max_lines:
+        places = sorted({self.model._place(column, "require") for column in require})
+        if places and self.max_lines is None:
+            raise ValueError("require does nothing with max_lines=None, which keeps all: leave one of them out.")
+        if self.max_lines is not None and 2 * len(places) > self.max_lines:
             raise ValueError(
                 f"max_lines={self.max_lines} has no room for the {len(places)} columns of require, with two lines each."
             )
-        merging = Merging(model.columns_, model._find_signs(), *model.steps_)
-        for j in places:
-            if (by_column(model.columns_, model.steps_.line)[j] < 0).all():
-                name = model.reading_.part_names[j]
-                raise ValueError(f"require names {name!r}, which is on no short card: it hardly has an effect.")
-        merging.to(self.max_lines, np.isin(np.arange(len(model.columns_)), places))
+        return places
+
+    def _find_held_out(self, is_auto: bool) -> AUCLost | None:
+        """Return what such cards cost on held-out rows."""
+        cards = getattr(self.model, "cards_", None)
+        if cards is None or self.max_lines is None:
+            return None
+        most, is_auto = self.max_lines - 2 * len(self._required), is_auto and not self._required
+        fits = cards["chosen"] if is_auto else ~cards["chosen"] & (cards["lines"] <= most)
+        fits = fits & (cards["points"] <= abs(self.points_to_double)) & np.isfinite(cards["lost"])
+        if not fits.any():
+            return None
+        k = int(np.flatnonzero(fits)[-1])  # more points come later, and more lines
+        lost, reach = float(cards["lost"][k]), WIDE * float(cards["error"][k])
+        return AUCLost(int(cards["lines"][k]), int(cards["points"][k]), lost, lost - reach, lost + reach)
+
+    def _merge(self) -> tuple[list[np.ndarray], list[np.ndarray], float]:
+        """Merge the lines; return the values of the cells of each term, of mean 0, their lines, and the constant."""
+        model, edges = self.model, edges_of(self.model.terms_)
+        if self.max_lines is None:
+            whole = [np.arange(column.n_codes) for column in model.columns_]
+            return model._values(), whole, float(model.intercept_[0])
+        steps, rate, cuts = model.steps_, float(expit(model.calibration_[1])), edges[1:-1]
+        curves, masses = model._values(), np.split(model.mass_, cuts)
+        for j in self._required:
+            if (by_column(model.columns_, steps.line)[j] < 0).all():
+                steps = steps.with_column(model.columns_, j, curves[j], rate * (1 - rate) * masses[j])
+        merging = Merging(model.columns_, model._find_signs(), *steps)
+        flat = [(by_column(model.columns_, steps.line)[j] < 0).all() for j in self._required]  # they have one line
+        merging.to(
+            min(self.max_lines, STORED) - int(sum(flat)), np.isin(np.arange(len(model.columns_)), self._required)
+        )
         steps = merging.steps()
-        self._groups = by_column(model.columns_, steps.line)
         values, constant = np.append(steps.values[:-1], 0.0)[steps.line], float(steps.values[-1])
-        found = np.split(np.append(values, np.zeros(edges[-1] - len(values))), edges[1:-1])
-        for each, mass in zip(found, np.split(model.mass_, edges[1:-1]), strict=True):
+        found = np.split(np.append(values, np.zeros(edges[-1] - len(values))), cuts)
+        for each, mass in zip(found, masses, strict=True):
             mean = float(each @ mass) / max(float(mass.sum()), 1e-300)
             constant += mean
             each -= mean
-        return found, constant
+        return found, by_column(model.columns_, steps.line), constant
 
-    def _find_held_out(self) -> AUCLost | None:
-        """Return what the longest cards that are not longer than this one cost on held-out rows."""
-        cards = getattr(self.model, "cards_", None)
-        if cards is None or self.max_lines is None or self.max_lines < cards["lines"][0]:
-            return None
-        k = int(np.searchsorted(cards["lines"], self.max_lines, "right")) - 1
-        lost, reach = float(cards["lost"][k]), WIDE * float(cards["error"][k])
-        return AUCLost(int(cards["lines"][k]), lost, lost - reach, lost + reach)
+    def _make_lines(self, points: Sequence[np.ndarray], groups: Sequence[np.ndarray]) -> list[Line]:
+        """Return the columns that are on the card; neighbours that have the same points are one line."""
+        model, found = self.model, []
+        masses = np.split(np.array([model.mass_, model.positive_mass_]), edges_of(model.terms_)[1:-1], axis=1)
+        for t, (term, ours, (mass, positive)) in enumerate(zip(model.terms_, points, masses, strict=True)):
+            if len(term.columns) == 1:
+                group = self._together(t, ours, groups[t])
+                term = Term(term.columns, (group,), (int(group.max(initial=-1)) + 1,))
+                mass, positive = (np.bincount(group, each, term.n_cells) for each in (mass, positive))
+                ours = ours[np.unique(group, return_index=True)[1]]
+            if self.max_lines is None or t in self._required or (len(term.columns) == 1 and len(ours) > 1):
+                found.append(Line(term_name(model, term), term, ours, mass, positive, model.steps_.row))
+        return found
+
+    def _together(self, j: int, points: np.ndarray, lines: np.ndarray) -> np.ndarray:
+        """Return the line of each code of a column."""
+        column = self.model.columns_[j]
+        if column.categorical:
+            return lines if self.max_lines is None else np.unique(self._sign * points, return_inverse=True)[1]
+        n = column.n_values
+        ranges = np.cumsum(np.append(True, points[1:n] != points[: n - 1])[:n]) - 1
+        if not column.missing:
+            return ranges
+        same = ranges[lines[:n] == lines[n]]
+        return np.append(ranges, same[0] if len(same) else int(ranges.max(initial=-1)) + 1)
 
     def table(self) -> list[Entry]:
         """Return all lines of the scorecard, the curves of the columns first.
@@ -302,17 +348,7 @@ class Scorecard:
         lines : list of Entry
             Column, values, points, and what the training rows say of each line.
         """
-        entries = []
-        for line in self._found:
-            total, (woe, _) = max(float(line.mass.sum()), 1e-300), line.evidence()
-            sides = [in_words(self.model, *side) for side in zip(line.term.columns, line.term.groups, strict=True)]
-            figures = zip(line.points.tolist(), line.mass.tolist(), line.positive.tolist(), woe.tolist(), strict=True)
-            for words, (points, mass, positive, evidence) in zip(itertools.product(*sides), figures, strict=True):
-                rate = positive / mass if mass else math.nan
-                entries.append(
-                    Entry(self._name(line.term), ", ".join(words), points, mass / total, mass, positive, rate, evidence)
-                )
-        return entries
+        return [entry for _, entries in self._by_column() for entry in entries]
 
     def columns(self) -> list[CardColumn]:
         """Return what each column of the card says by itself.
@@ -322,68 +358,25 @@ class Scorecard:
         columns : list of CardColumn
             The number of lines, the information value and the AUC of each column.
         """
+        return [about for about, _ in self._by_column()]
+
+    def _by_column(self) -> list[tuple[CardColumn, list[Entry]]]:
+        """Return what each column says by itself, and its lines."""
         found = []
-        for line in self._found:
+        for line in self._lines:
+            (woe, value), sums, total = line.evidence(), (line.mass, line.positive), max(float(line.mass.sum()), 1e-300)
             labels, masses = np.repeat([0, 1], len(line.points)), np.append(line.mass - line.positive, line.positive)
-            scores, used = np.tile(self._sign * line.points, 2), masses > 0
-            auc = float(roc_auc(labels[used], scores[used], masses[used]))
-            found.append(CardColumn(self._name(line.term), len(line.points), line.evidence()[1], auc))
+            used = masses > 0
+            auc = float(roc_auc(labels[used], np.tile(self._sign * line.points, 2)[used], masses[used]))
+            figures = zip(
+                cell_labels(self.model, line.term), *(x.tolist() for x in (line.points, *sums, woe)), strict=True
+            )
+            entries = [
+                Entry(line.name, words, points, mass / total, mass, ours, ours / mass if mass else math.nan, evidence)
+                for words, points, mass, ours, evidence in figures
+            ]
+            found.append((CardColumn(line.name, len(line.points), value, auc), entries))
         return found
-
-    def _name(self, term: Term) -> str:
-        """Return the name of a column, or pair; of the age of a date, whose lines are dates, the name of the date."""
-        part = self.model.reading_.parts[term.columns[0]]
-        if len(term.columns) == 1 and self.model.reading_.kinds[term.columns[0]] == "date" and part.levels is None:
-            return str(column_of(self.model, term.columns[0]).name)
-        return term_name(self.model, term)
-
-    def _lines(self) -> list[Line]:
-        """Return the columns that are on the card."""
-        return self._found
-
-    def _make_lines(self) -> list[Line]:
-        """Return the columns that are on the card; neighbours that have the same points are one line."""
-        model, found = self.model, []
-        cuts = edges_of(model.terms_)[1:-1]
-        masses = np.split(np.array([model.mass_, model.positive_mass_]), cuts, axis=1)
-        for t, (term, points, (mass, positive)) in enumerate(zip(model.terms_, self.points, masses, strict=True)):
-            if len(term.columns) == 1:
-                group = self._together(t, points)
-                term = Term(term.columns, (group,), (int(group.max(initial=-1)) + 1,))
-                whole = np.zeros(term.n_cells, dtype=np.int64)
-                whole[group] = points
-                mass, positive = (np.bincount(group, each, term.n_cells) for each in (mass, positive))
-                points = whole
-            if self.max_lines is None or (len(term.columns) == 1 and len(points) > 1):
-                found.append(Line(term, points, mass, positive))
-        return found
-
-    def _together(self, j: int, points: np.ndarray) -> np.ndarray:
-        """Return the line of each code of a column."""
-        column, lines = self.model.columns_[j], self._groups[j]
-        if column.categorical:
-            if self.max_lines is None:
-                return lines
-            return np.unique(self._sign * points, return_inverse=True)[1]
-        n = column.n_values
-        ranges = np.cumsum(np.append(True, points[1:n] != points[: n - 1])[:n]) - 1
-        if not column.missing:
-            return ranges
-        last = int(ranges.max(initial=-1)) + 1
-        same = ranges[lines[:n] == lines[n]]
-        return np.append(ranges, same[0] if len(same) else last)
-
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame.
-
-        Returns
-        -------
-        frame : DataFrame
-            A row for each line.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(self.table(), columns=Entry._fields)
 
     def summary(self) -> list[str]:
         """Return what the card is, costs and leaves out.
@@ -393,96 +386,127 @@ class Scorecard:
         sentences : list of str
             Sentences, as the printed card begins with.
         """
-        model = self.model
+        negative, positive = (one_line(str(label)) for label in self.model.classes_)
         most = "" if self.max_lines in (None, self.n_lines) else f" of at most {self.max_lines}"
-        said = [f"{self.n_lines} lines{most}, {self.base_points} base points for class {model.classes_[1]!s}."]
-        if (held_out := self.held_out) is not None:
-            said.append(
-                f"Merging and rounding cost {held_out.lost:.4f} of the AUC on held-out rows, 95% interval "
-                f"{held_out.low:.4f} to {held_out.high:.4f} (cards of {held_out.lines} lines)."
-            )
-        elif self.max_lines is not None and self.n_lines:
-            said.append(
-                "What merging and rounding cost was not measured on held-out rows"
-                + (" (cv=0)" if not hasattr(model, "cards_") else "")
-                + ": auc_lost(X, y) measures it on yours."
-            )
+        said = [
+            f"{self.n_lines} lines{most}, {self.base_points} base points.",
+            f"{self.base_score:g} points are odds of {self.base_odds:g} for class {positive} against {negative}; "
+            f"{abs(self.points_to_double):g} points {'more' if self.points_to_double > 0 else 'fewer'} double them.",
+        ]
+        if (cost := self.held_out) is not None:
+            about = f"cards of {cost.lines} lines" + ", without the required columns" * bool(self._required)
+            if cost.points < min(abs(self.points_to_double), 20):
+                about += f", {cost.points} points to double the odds"
+            said.append(f"{cost_in_words('held-out', *cost[2:])} ({about}).")
+        if self.tested is not None:
+            said.append(f"{cost_in_words('test', *self.tested[2:5])}.")
+        elif self.held_out is None and self.max_lines is not None and self.n_lines:
+            said.append("What merging and rounding cost was not measured: auc_lost(X, y) measures it on your rows.")
         if self.left_out:
-            said.append(f"Left out: {', '.join(self.left_out)}.")
+            said.append(f"Left out: {one_line(', '.join(self.left_out))}.")
+        flat = [line.name for line in self._lines if line.term.columns[0] in self._required and not line.points.any()]
+        if flat:
+            said.append(f"Required, with 0 points: {one_line(', '.join(flat))}.")
         return said
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Returns
+        -------
+        frame : DataFrame
+            A row for each line, with the information value and the AUC of its column.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._records(), columns=[*Entry._fields, *CardColumn._fields[2:]])
+
+    def _records(self) -> list[tuple[Any, ...]]:
+        """Return the table, with the information value and the AUC of the column of each line."""
+        return [(*entry, *about[2:]) for about, entries in self._by_column() for entry in entries]
 
     def __repr__(self) -> str:
         found: list[tuple[str, ...]] = [("", *FIGURES)]
-        for about, entries in zip(self.columns(), self._by_column(), strict=True):
-            worth = f"{printable(about.column)}  (IV {about.information_value:.2f}, AUC {about.auc:.3f})"
-            found.append((worth, *[""] * len(FIGURES)))
-            found += [(f"  {shorten(printable(entry.values))}", *figures_of(entry)) for entry in entries]
+        for about, entries in self._by_column():
+            found.append((f"{one_line(about.column)}  ({worth(about)})", *[""] * len(FIGURES)))
+            found += [(f"  {shorten(one_line(entry.values))}", *figures_of(entry)) for entry in entries]
         first, *widths = (max(map(len, cells)) for cells in zip(*found, strict=True))
         lines = ["  ".join([name.ljust(first), *map(str.rjust, figures, widths)]).rstrip() for name, *figures in found]
         return "\n".join([*self.summary(), "", *lines])
 
     def _repr_html_(self) -> str:
         said, found = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.summary()), []
-        for about, line in zip(self.columns(), self._by_column(), strict=True):
+        for about, entries in self._by_column():
             rows = "".join(
-                f"<tr><td>{escape(entry.values)}</td>{''.join(f'<td>{each}</td>' for each in figures_of(entry))}</tr>"
-                for entry in line
+                f"<tr><td>{escape(one_line(entry.values))}</td>"
+                f"{''.join(f'<td>{each}</td>' for each in figures_of(entry))}</tr>"
+                for entry in entries
             )
-            worth = f"IV {about.information_value:.2f}, AUC {about.auc:.3f}"
             found.append(
-                f"<tbody><tr><th>{escape(about.column)} <small>{worth}</small></th>"
+                f"<tbody><tr><th>{escape(one_line(about.column))} <small>{worth(about)}</small></th>"
                 f"{''.join(f'<th>{each}</th>' for each in FIGURES)}</tr>{rows}</tbody>"
             )
         return f"<style>{STYLE}</style><div class=aucmax-card>{said}<table>{''.join(found)}</table></div>"
 
-    def _by_column(self) -> list[list[Entry]]:
-        """Return the table, column by column."""
-        entries = iter(self.table())
-        return [list(itertools.islice(entries, len(line.points))) for line in self._found]
-
-    def parts(self, X: Any) -> np.ndarray:
-        """Return the points of each row for each curve, shape (n_samples, n_terms).
+    def contributions(self, X: Any) -> Contributions:
+        """Return the points of each row for each column or pair on the card, as :func:`aucmax.contributions` does.
 
         Returns
         -------
-        points : ndarray of shape (n_samples, n_terms)
-            Whole points.
+        contributions : Contributions
+            The names, the whole points, of shape (n_samples, n_names), and the base points.
         """
+        cells = self._cells(X)
+        values = np.zeros(cells.shape[::-1], dtype=np.int64)
+        for t, line in enumerate(self._lines):
+            values[:, t] = np.append(line.points, 0)[cells[t]]
+        return Contributions([line.name for line in self._lines], values, float(self.base_points))
+
+    def _cells(self, X: Any) -> np.ndarray:
+        """Return the line of each row in each column of the card, -1 if it has none; shape (n_columns, n_samples)."""
         codes = self.model._codes(X)
-        terms = zip(self.model.terms_, self.points, strict=True)
-        return np.column_stack([np.append(points, 0)[term.cells(codes)] for term, points in terms])
+        cells = [line.term.cells(codes) for line in self._lines]
+        return np.array(cells, dtype=np.intp).reshape(len(cells), len(codes))
 
     def score(self, X: Any) -> np.ndarray:
-        """Return the score of each row: the base points and the points of its curves, shape (n_samples,).
+        """Return the score of each row: the base points and the points of its lines, shape (n_samples,).
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
             Whole points.
         """
-        return self.base_points + self.parts(X).sum(axis=1)
+        return self.base_points + self.contributions(X).values.sum(axis=1)
 
-    def reasons(self, X: Any, n_reasons: int = 4) -> list[list[tuple[str, int]]]:
-        """Return why each score is as low as it is: the curves that take the most points from it.
+    def reasons(self, X: Any, n_reasons: int = 4, direction: str = "down") -> list[list[Entry]]:
+        """Return the lines that take the most points from each row, or that give it the most.
 
-        The mean of each curve over the training rows is 0 points, up to rounding. Only curves below it are named.
+        The mean of each column over the training rows is 0 points, up to rounding. Lines of 0 points are no reasons.
 
         Parameters
         ----------
         n_reasons : int, default=4
-            The largest number of curves to name.
+            The largest number of lines to name.
+        direction : {"down", "up", "both"}, default="down"
+            The lines that take points, those that give points, or both by their size.
 
         Returns
         -------
-        reasons : list of list of (str, int)
-            For each row the curves and their points, the worst first.
+        reasons : list of list of Entry
+            For each row the lines that it is in, as in `table`, the largest first.
         """
-        names = [term_name(self.model, term) for term in self.model.terms_]
-        found = []
-        for row in self.parts(X):
-            order = [t for t in np.argsort(row, kind="stable")[:n_reasons] if row[t] < 0]
-            found.append([(names[t], int(row[t])) for t in order])
-        return found
+        if n_reasons < 1:
+            raise ValueError(f"n_reasons must be at least 1, got {n_reasons!r}.")
+        cells, points = self._cells(X), self.contributions(X).values
+        ranked = {"down": points, "up": -points, "both": -np.abs(points)}.get(direction)
+        if ranked is None:
+            raise ValueError(f"direction is {direction!r}: give 'down', 'up' or 'both'.")
+        order, entries = (
+            np.argsort(ranked, axis=1, kind="stable")[:, :n_reasons],
+            [each for _, each in self._by_column()],
+        )
+        rows = enumerate(order.tolist())
+        return [[entries[t][cells[t, i]] for t in chosen if ranked[i, t] < 0] for i, chosen in rows]
 
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> AUCComparison:
         """Compare the AUC of the model with the AUC of the card on some rows, by DeLong's paired test.
@@ -490,17 +514,20 @@ class Scorecard:
         Returns
         -------
         comparison : AUCComparison
-            What merging and rounding cost: the `difference` of the two AUCs, and its interval from `low` to `high`.
+            What merging and rounding cost: the `difference` of the two AUCs, and its interval from `low` to `high`. The
+            card says it from then on.
         """
         labels = column_or_1d(y, warn=True)
         check_labels(labels, self.model.classes_)
         positive = labels == self.model.classes_[1]
-        return compare_auc(positive, self.model.decision_function(X), self._sign * self.score(X), sample_weight)
+        scores = self.model.decision_function(X), self._sign * self.score(X)
+        self.tested = compare_auc(positive, *scores, sample_weight)
+        return self.tested
 
     # Export
 
     def to_csv(self) -> str:
-        """Return the table as CSV, with the base points in the first line.
+        """Return the table as CSV, with the base points in the first line and the sentences of `summary` in the last.
 
         Text that a spreadsheet would take for a formula begins with an apostrophe.
 
@@ -511,10 +538,12 @@ class Scorecard:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(Entry._fields)
-        writer.writerow(("", "base points", self.base_points, 1.0, *[""] * (len(Entry._fields) - 4)))
-        for column, values, *figures in self.table():
+        names = *Entry._fields, *CardColumn._fields[2:]
+        writer.writerow(names)
+        writer.writerow(("", "base points", self.base_points, 1.0, *[""] * (len(names) - 4)))
+        for column, values, *figures in self._records():
             writer.writerow((harmless(column), harmless(values), *("" if each != each else each for each in figures)))
+        writer.writerows(("", harmless(sentence), *[""] * (len(names) - 2)) for sentence in self.summary())
         return text.getvalue()
 
     def to_sql(
@@ -550,7 +579,7 @@ class Scorecard:
         return to_python(self._formula())
 
     def _formula(self) -> Formula:
-        lines = [(line.term, line.points.tolist()) for line in self._found]
+        lines = [(line.term, line.points.tolist()) for line in self._lines]
         return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines)
 
 
@@ -574,6 +603,16 @@ def figures_of(entry: Entry) -> tuple[str, ...]:
     return f"{entry.points:+d}", f"{entry.rows:,.10g}", f"{entry.share:.1%}", f"{entry.positives:,.10g}", rate, woe
 
 
+def worth(about: CardColumn) -> str:
+    """Return what a column says by itself, as text."""
+    return f"IV {about.information_value:.2f}, AUC {about.auc:.3f}"
+
+
+def cost_in_words(rows: str, lost: float, low: float, high: float) -> str:
+    """Return what a card costs on such rows, with its interval."""
+    return f"Merging and rounding cost {lost:.4f} of the AUC on {rows} rows, 95% interval {low:.4f} to {high:.4f}"
+
+
 def shorten(text: str) -> str:
     """Return the beginning of a long text."""
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
@@ -582,70 +621,6 @@ def shorten(text: str) -> str:
 def harmless(text: str) -> str:
     """Return text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def column_of(model: Any, j: int) -> Any:
-    """Return the column of the table that column j of the model is, or a part of."""
-    return [column for column in model.reading_.columns for _ in column.parts][j]
-
-
-def in_words(model: Any, j: int, groups: np.ndarray) -> list[str]:
-    """Return the values of each group of codes of a column in the words of the table.
-
-    Levels are listed, booleans have their words, ages of dates are dates, and ranges of whole numbers begin and end
-    with whole numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import TableClassifier
-    >>> from aucmax.tables.scorecard import in_words
-    >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
-    >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
-    >>> in_words(model, 0, np.array([0, 0, 1, 1]))
-    ['up to 3', 'above 3, missing']
-    """
-    levels, found = level_names(model, j), []
-    for values in list_values(model, j, groups):
-        parts = [*values.levels]
-        if values.low == values.low:
-            parts += range_in_words(model, j, values)
-        if values.missing and (values.known is None or model.columns_[j].missing):
-            parts.append(Values(missing=True).label(levels))
-        if values.known is not None:
-            parts.append(Values(known=levels).label(levels))
-        found.append(", ".join(f'"{part}"' if "," in part and len(parts) > 1 else part for part in parts))
-    return found
-
-
-def range_in_words(model: Any, j: int, values: Values) -> list[str]:
-    """Return the words for a range of numbers: one, or both words of a boolean."""
-    (low, high), bins, column = values[:2], model.columns_[j], column_of(model, j)
-    if column.kind == "boolean":
-        words = zip((1, 0), column.reason.split(", "), strict=True)
-        return [word for value, word in words if low < value <= high]
-    if math.isinf(low) and math.isinf(high):
-        return ["any"]
-    if column.kind == "date":  # the age grows as dates fall
-        step, kind = (SECONDS, "datetime64[D]") if column.latest % SECONDS == 0 else (60, "datetime64[m]")
-        ends = [
-            math.ceil((column.latest - SECONDS * age) / step) - later if math.isfinite(age) else None
-            for age, later in ((high, 0), (low, 1))
-        ]
-        first, last = (None if end is None else str(np.array(end).astype(kind)).replace("T", " ") for end in ends)
-        return [f"up to {last}" if first is None else f"from {first}" if last is None else from_to(first, last)]
-    if not all((np.abs(each) < WHOLE).all() and (each == np.rint(each)).all() for each in (bins.low, bins.high)):
-        return [values.label(())]
-    if len(bins.low) == 2 and (bins.low == bins.high).all():
-        return [str(int(bins.low[int(math.isinf(high))]))]
-    if math.isinf(low) or math.isinf(high):
-        return [f"up to {math.floor(high)}" if math.isinf(low) else f"above {math.floor(low)}"]
-    return [from_to(str(math.floor(low) + 1), str(math.floor(high)))]
-
-
-def from_to(first: str, last: str) -> str:
-    """Return the words for a range with both ends."""
-    return first if first == last else f"{first} to {last}"
 
 
 inherit_entries(Scorecard, METHODS)

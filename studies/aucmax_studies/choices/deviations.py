@@ -44,7 +44,13 @@ PAIR_STEP = Deviation("the first step from the data", {"eta0": ASAM().alpha ** -
 PAPER_KERNEL = {"variant": "paper", "standardize": True}
 BESIDE_SHARES = {"alpha": lambda p: RegSOLAM().alpha / (p * (1 - p))}  # minimises p (1 - p) f(w) + alpha |w|^2
 
-_OPAUC = [COLUMNS, STEPS, AVERAGE]
+_OPAUC = [
+    COLUMNS,
+    STEPS,
+    Deviation("steps preconditioned by the moments", {"_preconditions": False}),
+    Deviation("five passes", {"max_iter": 1}),
+    AVERAGE,
+]
 _SPAM = [COLUMNS, STEPS, Deviation("alpha beside f/2", {"_beside_half_loss": False})]
 _SPARSE_SPAM = [
     *_SPAM,

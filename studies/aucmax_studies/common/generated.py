@@ -116,6 +116,22 @@ def rare_positives() -> Rows:
     return X, exactly(50, X @ rng.normal(0, 0.4, 74) + rng.logistic(size=5000))
 
 
+def flipped_rare_positives() -> Rows:
+    """Draw 30 correlated columns and 2% positives of 4,000 rows, then turn 1% of all labels: about 3% positives."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 30)) @ correlated(30, rng)
+    y = exactly(80, X @ rng.normal(0, 1.2, 30) + rng.logistic(size=4000))
+    return X, np.where(rng.random(4000) < 0.01, 1 - y, y)
+
+
+def nearly_singular() -> Rows:
+    """Draw 40 columns whose covariance has the condition number 1e6; the signal is in all of its directions alike."""
+    rng = np.random.default_rng(0)
+    Z, turn = rng.standard_normal((2000, 40)), np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    y = draw_labels(Z @ rng.normal(0, 0.7, 40), 0.4, rng)
+    return Z * np.geomspace(1, 1e-3, 40) @ turn, y
+
+
 GENERATED: dict[str, Callable[[], Rows]] = {
     "made-equal-gaussians": equal_gaussians,
     "made-few-columns-matter": few_columns_matter,

@@ -5,12 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from additive_data import mixed_frame
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 from aucmax import CurvesDisplay, ImportanceDisplay, TableClassifier, compare_auc
-from aucmax.report.displays.curves import beyond_axis, steps_of
-from aucmax.tables.curves import auc_lost_without, cell_labels, curves_of
+from aucmax.report.displays.base import PALETTE
+from aucmax.report.displays.curves import beyond_axis, common_range, paint_curve, steps_of
+from aucmax.tables.curves import Curve, auc_lost_without, cell_labels, curves_of
 from aucmax.tables.terms import edges_of
 
 FRAME, Y = mixed_frame()
@@ -104,7 +106,7 @@ def test_columns_of_two_numbers_are_named_points_with_intervals():
     for ax, curve, names in zip(
         CurvesDisplay.from_estimator(model, columns=[0, 1]).axes_,
         curves_of(model),
-        (["0", "1"], ["no", "yes", "missing"]),
+        (["0", "1"], ["No", "Yes", "missing"]),
         strict=True,
     ):
         assert [label.get_text() for label in ax.get_xticklabels()] == names == curve.labels
@@ -134,9 +136,39 @@ def test_outliers_do_not_squeeze_the_axis_and_are_said(n, sign):
     inner = np.sort(sign * x)[10:-10]
     assert start <= inner[0] + 0.1
     assert end >= inner[-1] - 0.1
-    assert ax.get_xlabel() == beyond_axis(curve)
+    limits = common_range([curve])
+    assert ax.get_xlabel() == beyond_axis(curve, limits)
     said = "to 1e+06" if sign > 0 else "from -1e+06"
-    assert beyond_axis(curve) == (f"Values go on beyond the axis: {said}." if n else "")
+    assert beyond_axis(curve, limits) == (f"Values go on beyond the axis: {said}." if n else "")
+
+
+def make_curve(last, share):
+    """A curve from -1 to 1, and a bin of this share of the rows with a value of its own."""
+    values = np.append(np.linspace(-1, 1, 20), last)
+    shares, places = np.append(np.full(20, (1 - share) / 20), share), np.arange(21.0)
+    return Curve("x", False, [""] * 21, places, places + 1, values, np.full(21, 0.1), shares)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_spike_of_few_rows_does_not_flatten_the_curves(sign):
+    plain, spiky = (make_curve(sign * last, 0.002) for last in (1.1, 9.0))
+    limits = common_range([plain, spiky])
+    assert max(map(abs, limits)) < 1.6
+    assert beyond_axis(plain, limits) == ""
+    signed = "+9.00" if sign > 0 else "\N{MINUS SIGN}9.00"
+    assert beyond_axis(spiky, limits) == f"Cut off: log-odds of {signed}, for 0.20% of the rows."
+    ax = Figure().subplots()
+    paint_curve(ax, spiky, PALETTE, limits)
+    assert max(map(abs, ax.get_ylim())) < 2.4
+
+
+def test_a_high_value_of_many_rows_or_a_little_further_out_is_not_cut():
+    for last, share in ((9.0, 0.01), (1.6, 0.002)):
+        curve = make_curve(last, share)
+        limits = common_range([curve])
+        assert limits[0] <= -1
+        assert limits[1] >= last
+        assert beyond_axis(curve, limits) == ""
 
 
 def test_the_most_frequent_of_many_levels_are_shown():

@@ -11,7 +11,7 @@ from scipy.special import expit
 from aucmax.tables.fitting import merging
 from aucmax.tables.fitting.evidence import find_mode, find_strengths
 from aucmax.tables.fitting.ladder import start_card
-from aucmax.tables.fitting.merging import RIDGE, Merging, by_column, coarsen
+from aucmax.tables.fitting.merging import Merging, by_column, coarsen
 from aucmax.tables.terms import show
 
 X, Y = mixed_rows()
@@ -28,6 +28,7 @@ def fit_of(problem):
 FIT = fit_of(PROBLEM)
 SCORES = FIT.score(CODES)
 H = WEIGHTS * expit(SCORES) * (1 - expit(SCORES))
+RIDGE = merging.RIDGE * WEIGHTS[WEIGHTS > 0].mean()
 
 
 def fresh(problem=PROBLEM, fit=FIT):
@@ -172,9 +173,8 @@ def test_surfaces_are_taken_over_by_the_curves():
     assert_allclose(card.f, np.linalg.solve(J, b), atol=1e-7)
 
 
-def test_coarse_lines_merge_the_nearest_neighbours(monkeypatch):
+def test_coarse_lines_merge_the_nearest_neighbours():
     """The chain of all cells against a greedy search by hand; a level without rows joins the nearest value."""
-    monkeypatch.setattr(merging, "START", 12)
     shares = [block.values(u) for block, u in zip(FIT.blocks, FIT.coordinates, strict=True)]
     curves = show(FIT.blocks, FIT.coordinates, [np.ones(len(each)) / len(each) for each in shares]).values
     masses = [np.bincount(CODES[:, j], H, column.n_codes) for j, column in enumerate(COLUMNS)]
@@ -197,7 +197,7 @@ def test_coarse_lines_merge_the_nearest_neighbours(monkeypatch):
         }
         j, k = min(trials, key=trials.get)
         groups[j][k] += groups[j].pop(k + 1)
-    found = by_column(COLUMNS, coarsen(COLUMNS, curves, CODES, H)[0])
+    found = by_column(COLUMNS, coarsen(COLUMNS, curves, masses, 12)[0])
     for lines, expected in zip(found, groups, strict=True):
         if len(expected) == 1:
             assert (lines == -1).all()

@@ -56,7 +56,7 @@ def test_an_array_is_a_table_without_names():
 
 def test_rows_that_were_read_are_taken_in_place_of_the_table():
     rows, card = as_levels(FRAME), Scorecard(MODEL)
-    assert_array_equal(card.parts(rows), card.parts(FRAME))
+    assert_array_equal(card.contributions(rows).values, card.contributions(FRAME).values)
     assert_array_equal(auc_lost_without(MODEL, rows, Y), auc_lost_without(MODEL, FRAME, Y))
     assert_array_equal(as_onnx_takes(MODEL, rows), as_onnx_takes(MODEL, FRAME))
     assert_array_equal(as_onnx_takes(MODEL, rows)[:, 2], FRAME["colour"].map(["blue", "green", "red"].index))

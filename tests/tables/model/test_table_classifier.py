@@ -167,7 +167,7 @@ def test_names_of_columns_say_how_they_are_read():
     names = model.reading_.part_names
     assert [tuple(names[j] for j in term.columns) for term in model.terms_ if len(term.columns) == 2] == [
         ("curve", "amount"),
-        ("age", "since (age in days)"),
+        ("age", "since (days before 2021-02-03)"),
     ]
     assert "blue" not in model.reading_.parts[names.index("colour")].levels
     amounts = model.columns_[names.index("amount")]

@@ -6,7 +6,6 @@ import numpy as np
 import typer
 
 from ...files import describe_paths
-from ...report.evaluation import evaluate_by
 from ...report.html import write_page
 from ...tables.reading.cells import find_missing
 from .. import options
@@ -14,7 +13,7 @@ from ..checks import check_inputs, check_outputs
 from ..console import Console
 from ..display import fit_report, json_figures, show_evaluation, show_gains, show_groups, wrote
 from ..model_notes import read_model_file
-from ..score import evaluate_scores, find_probabilities, keeping, open_rows, score_file
+from ..score import evaluate_scores, keeping, open_rows, score_file
 
 
 def evaluate(
@@ -37,6 +36,9 @@ def evaluate(
     format: options.Format = None,
     target: options.Target = None,
     weight: options.Weight = None,
+    group: Annotated[
+        str | None, options.data("Column of the groups of rows that depend on each other, for intervals.", "COLUMN")
+    ] = None,
     header: options.Header = True,
     delimiter: options.Delimiter = None,
     encoding: options.TextEncoding = "utf-8",
@@ -58,24 +60,31 @@ def evaluate(
     file = read_model_file(model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     layout |= {"format": format, "target": target, "weight": weight}
-    with keeping("by"):
-        kept = [] if by is None else [by]
+    parts = {"by": by, "groups": group}
+    kept = [*dict.fromkeys(column for column in parts.values() if column is not None)]
+    with keeping("group" if by is None else "by"), keeping("group", group or ""):
         source = open_rows(console, file, data, context=context, with_target=True, keep=kept, **layout)
     check_outputs({"--report": report}, force, [model, *data])
     found = score_file(console, file, source, with_rows=report is not None)
-    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
-    labelled = found.positive, found.scores, found.weight
-    evaluation, _ = evaluate_scores(file, found.scores, found.positive, found.weight, max_fpr=max_fpr, costs=costs)
-    probabilities, groups = find_probabilities(file.model, found.scores), []
-    if by is not None:
-        cells = np.array(found.kept[list(source.kept).index(by)], dtype=object)
-        cells[find_missing(pa.array(cells, pa.string()))] = None
-        groups = evaluate_by(cells, *labelled, probabilities=probabilities)
+    settings: dict[str, Any] = {"max_fpr": max_fpr}
+    if cost_fp is not None:
+        settings["costs"] = cost_fp, cost_fn
+    for name, column in parts.items():
+        if column is not None:
+            settings[name] = cells = np.array(found.kept[list(source.kept).index(column)], dtype=object)
+            missing = find_missing(pa.array(cells, pa.string()))
+            if missing.any() and name == "groups":
+                raise ValueError(
+                    f"{source.name}: {missing.sum():,} rows have no value of {column!r}, the column of --group."
+                )
+            cells[missing] = None
+    evaluation, _ = evaluate_scores(file, found.scores, found.positive, found.weight, **settings)
     if report is not None:
         rows = None if found.rows is None else (found.rows, found.positive)
         made = fit_report(file, describe_paths(data), evaluation, found.of_classes, "", rows, found.weight)
-        write_page(report, made)
+        dependent = [("groups of dependent rows", f"{evaluation.n_groups:,}, by {group}")] if group is not None else []
+        write_page(report, made._replace(by=by or "", summary=[*made.summary, *dependent]))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
-    values |= json_figures(evaluation.to_dict()) | {"groups": [json_figures(group.to_dict()) for group in groups]}
-    tables = [*show_evaluation(file, evaluation), *show_gains(evaluation), *show_groups(by or "", groups)]
+    values |= json_figures(evaluation.to_dict())
+    tables = [*show_evaluation(file, evaluation), *show_gains(evaluation), *show_groups(by or "", evaluation.by)]
     console.result(values, *tables, *wrote(report))

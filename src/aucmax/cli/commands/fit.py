@@ -109,7 +109,8 @@ def fit(
         int | None, options.table("The largest number of bins of a number; by default, 128.", "NUMBER", min=2)
     ] = None,
     cuts: Annotated[
-        list[str] | None, options.table("Your own bins of a column, by the numbers between them.", "COLUMN=N,N,...")
+        list[str] | None,
+        options.table("Your own bins of a column, by the numbers or days between them.", "COLUMN=N,N,..."),
     ] = None,
     random_state: options.Seed = 0,
     format: options.Format = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,8 @@ from ..score import OnBlock, classes_of, naming, open_rows, without_names
 from ..table_model import UnseenValues, scored_as, split_model
 
 PARQUET = (".parquet", ".pq")
-ENDINGS = ("", ".csv", ".txt", *PARQUET)
+GZIP = (".csv.gz", ".txt.gz")
+ENDINGS = (".csv", ".txt", *GZIP, *PARQUET)
 
 
 class Wanted(NamedTuple):
@@ -54,7 +56,10 @@ def predict(
     output: Annotated[
         Path | None,
         options.output(
-            "By default, standard output; .parquet or .pq writes Parquet, all else CSV.", "FILE", "--output", "-o"
+            "By default, standard output; .parquet or .pq writes Parquet, .csv.gz compressed CSV, all else CSV.",
+            "FILE",
+            "--output",
+            "-o",
         ),
     ] = None,
     proba: Annotated[bool, options.output("Also the probability of the positive class.", None, "--proba")] = False,
@@ -99,6 +104,8 @@ def predict(
     file = read_model_file(model)
     wanted = Wanted(proba, labels or threshold is not None, threshold, base_rate, n_reasons)
     check_wanted(file, wanted)
+    if threshold is not None and n_top is not None:
+        raise ValueError("--threshold and --top are two ways to choose rows: leave one of them out.")
     top = None if n_top is None else parse_top(n_top)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     layout |= {"format": format, "target": target, "with_target": False, "keep": keep or ()}
@@ -145,11 +152,15 @@ def check_wanted(file: ModelFile, wanted: Wanted) -> None:
 
 def check_ending(output: Path | None, names: list[str]) -> None:
     """Raise a ValueError if the name of the output promises another format, or Parquet would have a name twice."""
-    ending = "" if output is None else output.suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"--output {output} ends with none of {', '.join(ENDINGS[1:])}, which say what to write.")
-    if ending in PARQUET and len(set(names)) < len(names):
+    if output is not None and output.suffix and not ends(output, ENDINGS):
+        raise ValueError(f"--output {output} ends with none of {', '.join(ENDINGS)}, which say what to write.")
+    if ends(output, PARQUET) and len(set(names)) < len(names):
         raise ValueError(f"--output {output} would have two columns of one name: {', '.join(names)}.")
+
+
+def ends(output: Path | None, endings: tuple[str, ...]) -> bool:
+    """Return whether the name of the output has one of these endings."""
+    return output is not None and output.name.lower().endswith(endings)
 
 
 def parse_top(text: str) -> int | Decimal:
@@ -223,7 +234,10 @@ def describe_rows(file: ModelFile, X: Any, wanted: Wanted) -> Batch:
 def best_rows(file: ModelFile, source: Source, top: int | Decimal, update: OnBlock) -> tuple[np.ndarray, str]:
     """Return the numbers of the rows with the largest scores, these first, and a note about how many there are."""
     scores_alone = Wanted(proba=False, labels=False, threshold=None, base_rate=None, n_reasons=0)
-    scores = np.concatenate([np.array(batch[-1]) for batch in score_blocks(file, source, scores_alone, update)])
+    parts = [np.array(batch[-1]) for batch in score_blocks(file, source, scores_alone, update)]
+    if not parts:
+        raise ValueError(f"{source.name} has no rows, so --top has nothing to choose from.")
+    scores = np.concatenate(parts)
     n = max(1, min(len(scores), top if isinstance(top, int) else int(top * len(scores))))
     order = np.argsort(-scores, kind="stable")
     note = f"{source.name}: {n:,} of {len(scores):,} rows, with scores of {scores[order[n - 1]]:.6g} and more"
@@ -247,12 +261,12 @@ def in_order(file: ModelFile, source: Source, wanted: Wanted, best: np.ndarray, 
 
 def write(output: Path | None, names: list[str], batches: Iterable[Batch]) -> None:
     """Write rows to a file, as its name says, or as CSV to standard output."""
-    if output is not None and output.suffix.lower() in PARQUET:
+    if output is not None and ends(output, PARQUET):
         write_atomically(output, lambda out: write_parquet(out, names, batches))
         return
     texts = prediction_lines(names, batches)
     if output is not None:
-        write_atomically(output, lambda out: out.writelines(text.encode() for text in texts))
+        write_atomically(output, lambda out: write_text(out, texts, ends(output, GZIP)))
         return
     shown = sys.stdout.isatty()
     sys.stdout.flush()
@@ -274,6 +288,16 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
+def write_text(out: BinaryIO, texts: Iterable[str], compress: bool) -> None:
+    """Write text, compressed by gzip if asked for: the same text gives the same bytes."""
+    lines = (text.encode() for text in texts)
+    if not compress:
+        out.writelines(lines)
+        return
+    with gzip.GzipFile("", "wb", fileobj=out, mtime=0) as file:
+        file.writelines(lines)
+
+
 def write_parquet(out: BinaryIO, names: list[str], batches: Iterable[Batch]) -> None:
     """Write rows as Parquet, each batch as a group of rows."""
     import pyarrow as pa
@@ -286,4 +310,6 @@ def write_parquet(out: BinaryIO, names: list[str], batches: Iterable[Batch]) -> 
         table = pa.Table.from_arrays(columns, names)
         writer = writer or ParquetWriter(out, table.schema)
         writer.write_table(table)
+    if writer is None:
+        raise ValueError("there are no rows, and so no types of columns to write as Parquet: write .csv.")
     writer.close()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..._text import one_line
 from ...files.atomic_write import write_atomically
 from ...tables.scorecard import FIGURES, Entry, Scorecard, figures_of, shorten
 from .. import options
@@ -81,6 +82,10 @@ def scorecard(
         raise ValueError(f"--output {output} ends with none of {', '.join(writers)}, which say what to write.")
     source = open_rows(console, file, test, with_target=True) if test else None
     check_outputs({"--output": output}, force, [model, *(test or [])])
+    if source is not None:
+        features, positive = read_labelled(console, file, source)
+        with without_names():
+            card.auc_lost(features, file.model.classes_[positive.astype(int)])
     values: dict[str, Any] = {
         "model": str(model),
         "output": output and str(output),
@@ -88,28 +93,19 @@ def scorecard(
         "lines": [keys_of(entry) for entry in card.table()],
         "card_columns": [dict(zip(CARD_KEYS, each, strict=True)) for each in card.columns()],
         "left_out": card.left_out,
-        "held_out": card.held_out
-        and {
-            "max_lines": card.held_out.lines,
-            "auc_lost": card.held_out.lost,
-            "auc_lost_ci": [card.held_out.low, card.held_out.high],
-        },
+        "held_out": None,
     }
+    if (held_out := card.held_out) is not None:
+        cost = {"auc_lost": held_out.lost, "auc_lost_ci": [held_out.low, held_out.high]}
+        values["held_out"] = {"max_lines": held_out.lines, "points_to_double": held_out.points, **cost}
+    if card.tested is not None:
+        values |= {"auc_lost": card.tested.difference, "auc_lost_ci": [card.tested.low, card.tested.high]}
     shown: list[Any] = card.summary()
-    if source is not None:
-        features, positive = read_labelled(console, file, source)
-        with without_names():
-            lost = card.auc_lost(features, file.model.classes_[positive.astype(int)])
-        values |= {"auc_lost": lost.difference, "auc_lost_ci": [lost.low, lost.high]}
-        shown.append(
-            f"On {len(positive):,} rows, it costs {lost.difference:.4f} of the AUC, 95% interval {lost.low:.4f} to "
-            f"{lost.high:.4f}."
-        )
     if output is None:
-        rows = [(entry.column, shorten(entry.values), *figures_of(entry)) for entry in card.table()]
+        rows = [(one_line(e.column), shorten(one_line(e.values)), *figures_of(e)) for e in card.table()]
         shown.append(make_table("", ("column", "values", *FIGURES), rows, right=range(2, 2 + len(FIGURES))))
         about = card.columns()
-        worth = [(name, str(n_lines), f"{value:.3f}", f"{auc:.4f}") for name, n_lines, value, auc in about]
+        worth = [(one_line(name), str(n_lines), f"{value:.3f}", f"{auc:.4f}") for name, n_lines, value, auc in about]
         shown.append(make_table("", ("column", "lines", "information value", "AUC alone"), worth, right=(1, 2, 3)))
     else:
         text = writers[output.suffix]()

@@ -172,7 +172,9 @@ class EpochLoop:
             estimator=clf, **self.callback_args, reconstruction_attributes=functools.partial(self.attributes, w)
         )
         self.task = None
-        return not (self.stopped or self.has_converged(progress)) and len(progress["measures"]) < clf.max_iter
+        return not (self.stopped or self.has_converged(progress)) and len(progress["measures"]) < clf._chosen(
+            "max_iter"
+        )
 
     def has_converged(self, progress: dict[str, Any]) -> bool:
         """Return whether the last pass has come below `tol`."""
@@ -277,7 +279,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         self,
         variant: str = "adaptive",
         standardize: bool | None = None,
-        max_iter: int = 15,
+        max_iter: int | None = 15,
         tol: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -367,7 +369,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
                 scaling = Scaling.of(rows.totals, means, variances, standardize)
             stream = Stream.begin(scaling, check_random_state(self.random_state))
             self.n_iter_, self.convergence_ = 0, np.empty(0)
-        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context = self._init_callback_context(max_subtasks=self._chosen("max_iter"))
         context.call_on_fit_task_begin(estimator=self, **callback_args)
         loop = EpochLoop(self, rows, stream.scaling, means, context, callback_args)
         progress = {"state": state, "rng": stream.rng, "carry": stream.carry, "measures": []}
@@ -426,9 +428,10 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
         """Make the passes."""
         progress = loop.rows.iterate("epochs", progress, loop.prepare, loop.step, loop.again)
+        n_passes = self._chosen("max_iter")
         if self.tol is not None and not (loop.stopped or loop.has_converged(progress)):
             warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} at {progress['measures'][-1]:.1e}, above "
+                f"{type(self).__name__} stopped at max_iter={n_passes} at {progress['measures'][-1]:.1e}, above "
                 f"tol={self.tol:g}: increase max_iter, or set tol=None for a fixed number of passes.",
                 ConvergenceWarning,
                 stacklevel=6,

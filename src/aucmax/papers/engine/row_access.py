@@ -98,9 +98,14 @@ def view_rows(X: Any, shift: np.ndarray, unit: np.ndarray) -> KernelRows:
     return CSRRows(data, indices, indptr, center, center_dot, float(center @ center))
 
 
+def row_lengths(rows: KernelRows) -> np.ndarray:
+    """Return the number of stored values of each row."""
+    return np.diff(rows.indptr) if isinstance(rows, CSRRows) else np.full(*rows.values.shape)
+
+
 def longest_row(rows: KernelRows) -> int:
     """Return the number of stored values of the longest row."""
-    return int(np.diff(rows.indptr).max(initial=0)) if isinstance(rows, CSRRows) else rows.values.shape[1]
+    return int(row_lengths(rows).max(initial=0))
 
 
 def steps_per_sweep(rows: KernelRows) -> int:

@@ -167,11 +167,23 @@ def place_below(axes: Any, n_entries: int) -> dict[str, Any]:
     }
 
 
-def scores_of(estimator: Any, X: Any) -> tuple[np.ndarray, float]:
-    """Return the scores of a fitted classifier and their threshold: `decision_function`, or else probabilities."""
+def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> tuple[np.ndarray, float]:
+    """Return the scores of a fitted classifier and their threshold: `decision_function`, or else probabilities.
+
+    The positive class is the second one, or `pos_label`.
+    """
+    side = 1 if pos_label is None else place_of(estimator, pos_label)
     if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X)), 0.0
-    return np.asarray(estimator.predict_proba(X))[:, 1], 0.5
+        return (2 * side - 1) * np.asarray(estimator.decision_function(X)), 0.0
+    return np.asarray(estimator.predict_proba(X))[:, side], 0.5
+
+
+def place_of(estimator: Any, pos_label: Any) -> int:
+    """Return the place of the positive class among the two classes of a fitted classifier."""
+    classes = np.asarray(estimator.classes_).tolist()
+    if pos_label not in classes:
+        raise ValueError(f"pos_label must be one of the classes {classes}, got {pos_label!r}.")
+    return int(classes.index(pos_label))
 
 
 def shorten(text: str, length: int = 28) -> str:

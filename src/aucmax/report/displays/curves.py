@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._docs import inherit_entries
 from ...tables.curves import WIDE, Curve, curves_of, most_varied
-from .base import AREA_ALPHA, METHODS, PALETTE, shorten
+from .base import AREA_ALPHA, METHODS, PALETTE, number_text, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,8 @@ TAIL = 0.01  # share of the rows on each side whose bins may lie beyond an axis
 FAR = 0.5  # of the width of the other bins: how far an axis may reach beyond them
 AROUND = 0.1  # how far it reaches if they go on further
 REACH = 0.5  # of the range of all values: how far intervals may widen the common vertical axis
-OFTEN = 0.01  # share of the rows that a cell must have to widen it
+OFTEN = 0.01  # share of the rows that a cell must have for its interval to widen it
+RARE = 0.0025  # share of the rows on each side whose values may lie beyond it
 
 
 class CurvesDisplay:
@@ -86,10 +87,11 @@ class CurvesDisplay:
         self.axes_ = list(axes.ravel()[: len(self.curves)])
         for unused in axes.ravel()[len(self.curves) :]:
             unused.set_axis_off()
+        limits = common_range(self.curves)
         for ax, curve in zip(self.axes_, self.curves, strict=True):
-            paint_curve(ax, curve, PALETTE, common_range(self.curves))
+            paint_curve(ax, curve, PALETTE, limits)
             ax.set_title(shorten(curve.name), parse_math=False)  # names of columns are not formulas
-            if note := beyond_axis(curve):
+            if note := beyond_axis(curve, limits):
                 ax.set_xlabel(note, fontsize="small")
         return self
 
@@ -98,12 +100,37 @@ inherit_entries(CurvesDisplay, METHODS)
 
 
 def common_range(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Return the ends of a vertical axis for all curves: their values, and the intervals that are not too wide."""
+    """Return the ends of a vertical axis for all curves: their values, and the intervals that are not too wide.
+
+    If distant values of few rows would squeeze the others, the axis ends soon after the values of all other rows.
+    """
     values = np.concatenate([[0.0], *(curve.values for curve in curves)])
     errors = np.concatenate([[0.0], *(WIDE * curve.errors * (curve.share >= OFTEN) for curve in curves)])
-    low, high = values.min(), values.max()
+    kept = np.concatenate([[True], *(in_most_rows(curve) for curve in curves)])
+    low, high = trim(values[kept].min(), values[kept].max(), values.min(), values.max())
     reach = REACH * (high - low) or 1.0
-    return float(max((values - errors).min(), low - reach)), float(min((values + errors).max(), high + reach))
+    ends = np.clip([values - errors, values + errors], low - reach, high + reach)[:, (values >= low) & (values <= high)]
+    return float(min(ends.min(), low)), float(max(ends.max(), high))
+
+
+def in_most_rows(curve: Curve) -> np.ndarray:
+    """Return which cells have the values of 99.5% of the rows, without the lowest and the highest of the others."""
+    order = np.argsort(curve.values, kind="stable")
+    above = np.cumsum(curve.share[order][::-1])[::-1]
+    total = above[0] if len(above) else 0.0
+    kept = np.empty(len(order), dtype=bool)
+    kept[order] = (above > RARE * total) & (total - above + curve.share[order] > RARE * total)
+    return kept
+
+
+def trim(first: float, last: float, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an axis from `low` to `high`; soon after `first` and `last` if it would go far beyond them."""
+    width = last - first
+    if first - low > FAR * width:
+        low = first - AROUND * width
+    if high - last > FAR * width:
+        high = last + AROUND * width
+    return low, high
 
 
 def paint_curve(axes: Axes, curve: Curve, colours: Mapping[str, Any], limits: tuple[float, float]) -> None:
@@ -134,23 +161,24 @@ def steps_of(curve: Curve) -> tuple[np.ndarray, float, float]:
     first, last = np.searchsorted(share, tail, "right"), np.searchsorted(share, share[-1] - tail) - 1
     if first >= last:
         return borders, float(borders[0]), float(borders[-1])
-    low, high = borders[0], borders[-1]
-    width = borders[last] - borders[first]
-    if borders[first] - low > FAR * width:
-        low = borders[first] - AROUND * width
-    if high - borders[last] > FAR * width:
-        high = borders[last] + AROUND * width
+    low, high = trim(borders[first], borders[last], borders[0], borders[-1])
     return borders, float(low), float(high)
 
 
-def beyond_axis(curve: Curve) -> str:
-    """Return a sentence about the values that the axis leaves out; empty if there are none."""
-    if curve.categorical or curve.is_binary:
-        return ""
-    borders, low, high = steps_of(curve)
-    parts = [f"from {curve.low[0]:.4g}"] if borders[0] < low else []
-    parts += [f"to {curve.high[-1]:.4g}"] if borders[-1] > high else []
-    return f"Values go on beyond the axis: {' and '.join(parts)}." if parts else ""
+def beyond_axis(curve: Curve, limits: tuple[float, float]) -> str:
+    """Return sentences about the values that the axes leave out; empty if there are none."""
+    notes = []
+    if not (curve.categorical or curve.is_binary):
+        borders, low, high = steps_of(curve)
+        parts = [f"from {curve.low[0]:.4g}"] if borders[0] < low else []
+        parts += [f"to {curve.high[-1]:.4g}"] if borders[-1] > high else []
+        notes += [f"Values go on beyond the axis: {' and '.join(parts)}."] if parts else []
+    outside = (curve.values < limits[0]) | (curve.values > limits[1])
+    if outside.any():
+        ends = sorted({number_text(each(curve.values[outside]), "+.2f") for each in (np.min, np.max)})
+        share = curve.share[outside].sum()
+        notes.append(f"Cut off: log-odds of {' to '.join(ends)}, for {share:.2%} of the rows.")
+    return " ".join(notes)
 
 
 def paint_steps(axes: Axes, curve: Curve, colours: Mapping[str, Any]) -> None:

@@ -66,6 +66,7 @@ class ROCDisplay(Display):
         X: Any,
         y: Any,
         *,
+        pos_label: Any = None,
         confidence_level: float = 0.95,
         name: str | None = None,
         color: str = "C0",
@@ -79,8 +80,10 @@ class ROCDisplay(Display):
             The name in the legend; None for the class of the estimator.
         """
         name = type(estimator).__name__ if name is None else name
-        scores, _ = scores_of(estimator, X)
-        return cls([_evaluate(y, scores, confidence_level)], name=name, color=color).plot(ax)
+        scores, _ = scores_of(estimator, X, pos_label)
+        return cls.from_predictions(
+            y, scores, pos_label=pos_label, confidence_level=confidence_level, name=name, color=color, ax=ax
+        )
 
     @classmethod
     def from_predictions(

@@ -65,10 +65,10 @@ class ScoresDisplay(Display):
         self.edges = bin_edges(self.groups)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
         """Draw the scores of a fitted classifier."""
-        scores, threshold = scores_of(estimator, X)
-        return cls.from_predictions(y, scores, threshold=threshold, ax=ax)
+        scores, threshold = scores_of(estimator, X, pos_label)
+        return cls.from_predictions(y, scores, threshold=threshold, pos_label=pos_label, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -88,7 +88,7 @@ class ScoresDisplay(Display):
         """The thresholds and their entries of the legend; a distant one would squeeze the rest and is left out."""
         marks = []
         if self.threshold is not None:
-            marks.append((self.threshold, Key("dots", "muted", f"threshold of the model, {self.threshold:g}")))
+            marks.append((self.threshold, Key("dots", "muted", f"threshold in use, {self.threshold:g}")))
         if self.best is not None:
             marks.append((self.best, Key("dash", "ink", f"best balanced accuracy, {number_text(self.best)}")))
         return [mark for mark in marks if self.edges[0] <= mark[0] <= self.edges[-1]]

@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from ..._compat import _get_feature_names
 from ..._docs import inherit_entries
 from ...files.atomic_write import write_atomically
 from ..machine import map_spans, usable_memory
@@ -74,6 +75,9 @@ class ClassMoments:
         Class means.
     scatter : ndarray of shape (2, n_features, n_features)
         Weighted sums of the centred outer products: the covariance times the weight.
+    feature_names : ndarray of object or None
+        The names of the columns, of the first frame. Rows and moments with other names, or in another order, are
+        refused.
     beside : array or None
         An array on the device that the rows are on: large matrices are factored there. Copies and files do not know it.
 
@@ -91,6 +95,7 @@ class ClassMoments:
     """
 
     beside: Any = None
+    feature_names: np.ndarray | None = None
 
     def __init__(self, n_features: int, classes: Any = (0, 1)) -> None:
         self.classes = check_classes(classes)
@@ -118,8 +123,9 @@ class ClassMoments:
 
         Parameters
         ----------
-        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-            Rows of float32 or float64; sparse rows are converted to CSR and never densified as a whole.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of float32 or float64; sparse rows are converted to CSR and never densified as a whole. The columns of
+            a frame must have the names of the frames before, in the same order.
         y : array-like of shape (n_samples,)
             Labels; a block may hold one class only.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -130,15 +136,29 @@ class ClassMoments:
         self : ClassMoments
             The moments of all rows so far.
         """
+        names = _get_feature_names(X)
         X, y = check_rows(X, y)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but these moments were made for {self.n_features}.")
+        self._check_names(names)
         check_labels(y, self.classes)
         new = class_moments(X, y, self.classes, check_weights(sample_weight, X, allow_zero=True))
+        if names is not None:
+            new.feature_names = names
         joined = self.merge(new)
         check_no_overflow(joined.scatter)
-        self.weight, self.mean, self.scatter = joined.weight, joined.mean, joined.scatter
+        self.__dict__.update(vars(joined))
         return self
+
+    def _check_names(self, names: np.ndarray | None) -> None:
+        """Raise a ValueError if the columns have other names, or the same in another order."""
+        if names is None or self.feature_names is None or np.array_equal(names, self.feature_names):
+            return
+        j = int(np.argmax(names != self.feature_names))
+        raise ValueError(
+            f"Column {j} is {names[j]!r}, but it is {self.feature_names[j]!r} in these moments: give the columns the "
+            "same names, in the same order."
+        )
 
     def _check_compatible(self, other: ClassMoments) -> None:
         if other.n_features != self.n_features:
@@ -150,10 +170,13 @@ class ClassMoments:
                 f"Moments of the classes {self.classes.tolist()} cannot be joined with moments of "
                 f"{other.classes.tolist()}."
             )
+        self._check_names(other.feature_names)
 
     def absorb(self, other: ClassMoments) -> None:
         """Add the rows of other moments, in place."""
         self._check_compatible(other)
+        if self.feature_names is None and other.feature_names is not None:
+            self.feature_names = other.feature_names
         for c in range(2):
             self._add(c, other.weight[c], other.mean[c], other.scatter[c])
 
@@ -171,6 +194,8 @@ class ClassMoments:
     def _with(self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray) -> ClassMoments:
         new = ClassMoments.__new__(ClassMoments)
         new.classes, new.weight, new.mean, new.scatter = self.classes, weight, mean, scatter
+        if self.feature_names is not None and mean.shape[1] == len(self.feature_names):
+            new.feature_names = self.feature_names
         if self.beside is not None:
             new.beside = self.beside
         return new
@@ -222,7 +247,8 @@ class ClassMoments:
 
         A class that keeps less than a billionth of its weight counts as empty. The rounding error is relative to the
         moments of all rows, so the result loses digits if nearly all rows are taken away. Merging the moments of the
-        remaining parts is safer where these are known.
+        remaining parts is safer where these are known. Moments of rows that cannot be among these are refused: no
+        others would leave these means and variances.
         """
         self._check_compatible(other)
         rest = self.copy()
@@ -231,13 +257,22 @@ class ClassMoments:
             left = whole - part
             if left < -1e-9 * whole:
                 raise ValueError(f"Moments of weight {part:g} cannot be subtracted from moments of weight {whole:g}.")
+            shift, own, its = self.mean[c] - other.mean[c], *(np.diagonal(each.scatter[c]) for each in (self, other))
+            rounding = 1e-6 * (own + whole * self.mean[c] ** 2)
             if left <= 1e-9 * whole:
+                strange = (np.abs(own - its) > rounding) | (whole * shift**2 > rounding)
                 rest.weight[c], rest.mean[c], rest.scatter[c] = 0, 0, 0
-                continue
-            rest.weight[c] = left
-            rest.mean[c] += (self.mean[c] - other.mean[c]) * (part / left)
-            step = other.mean[c] - rest.mean[c]
-            rest.scatter[c] -= other.scatter[c] + np.outer(step * (left * part / whole), step)
+            else:
+                strange = own - its - shift**2 * (part * whole / left) < -rounding
+                rest.weight[c] = left
+                rest.mean[c] += shift * (part / left)
+                step = other.mean[c] - rest.mean[c]
+                rest.scatter[c] -= other.scatter[c] + np.outer(step * (left * part / whole), step)
+            if strange.any():
+                raise ValueError(
+                    f"The moments to subtract are not part of these: with them, column {strange.argmax()} has a larger "
+                    f"variance in class {self.classes[c].item()!r}, or another mean."
+                )
         return rest
 
     # Reading
@@ -362,6 +397,8 @@ class ClassMoments:
             The file; an existing one is replaced.
         """
         arrays = {name: getattr(self, name) for name in ("classes", "weight", "mean", "scatter")}
+        if self.feature_names is not None:
+            arrays["feature_names"] = self.feature_names.astype(str)
         write_atomically(path, lambda file: np.savez(file, format=np.array(FILE_FORMAT), **arrays))
 
     @classmethod
@@ -385,8 +422,15 @@ class ClassMoments:
                         raise ValueError("another format")
                     new = cls(0, arrays["classes"])
                     new.weight, new.mean, new.scatter = arrays["weight"], arrays["mean"], arrays["scatter"]
-                d = new.n_features
-                if new.weight.shape != (2,) or new.mean.shape != (2, d) or new.scatter.shape != (2, d, d):
+                    d, names = new.n_features, arrays.get("feature_names")
+                if names is not None:
+                    new.feature_names = names.astype(object)
+                if (
+                    new.weight.shape != (2,)
+                    or new.mean.shape != (2, d)
+                    or new.scatter.shape != (2, d, d)
+                    or (names is not None and names.shape != (d,))
+                ):
                     raise ValueError("arrays of different shapes")
             except Exception as error:  # NumPy and zipfile raise many kinds, from KeyError to BadZipFile
                 raise ValueError(f"{os.fspath(path)} is not a whole file of class moments.") from error

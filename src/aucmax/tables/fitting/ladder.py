@@ -8,6 +8,7 @@
 4. The best rung is taken, unless a lower one is within MARGIN standard errors of their paired difference. The choice is
    made again without each fold, and judged on that fold: `cv_auc_` is the mean.
 5. The short cards of the rung that was chosen are made in each fold, and judged on its held-out rows (`merging.py`).
+   What the card costs whose length they choose is judged as the choice of the rung is.
 6. The rung that was chosen is fitted to all rows.
 """
 
@@ -47,10 +48,10 @@ MARGIN = 0.5  # standard errors of the paired difference by which a higher rung 
 COPIES = 4  # of the Hessian that a fit holds at once
 N_ROLES = 2  # of a row: it trains a model or tests it; see `interval_of`
 ROUGH = 1e-3  # the tolerance of shapes in a fold
-CARD_LINES = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 128)  # of the cards that are judged on held-out rows, at most
-LONGEST_CARD = 60  # lines that people still check and sign: held-out rows choose among cards of at most so many
+CARD_LINES = (2, 4, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 128)  # of the cards that are judged, at most
+SHORTEST_CARD, LONGEST_CARD = 10, 60  # lines that people check and sign: held-out rows choose among such cards
 CARD_MARGIN = 1.0  # standard errors of the paired difference by which a longer card must be better
-CARD_POINTS = 20 / np.log(2)  # in a log-odds of 1, on these cards
+CARD_POINTS = (1, 2, 5, 10, 20)  # that double the odds on cards that are judged; the last choose
 
 Task = Callable[[str], Any]
 
@@ -261,7 +262,7 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
         signal = signal_share(auc - 2 * float(np.linalg.norm(found)), trained)
         auc_of_choice = interval_of(auc, found, signal, freedom, N_ROLES)
     fits = [each.fit(rungs[chosen]) for each in climbs]
-    cards = judge_cards([*zip(climbs, fits, strict=True)], design, codes, tests, scores[chosen], groups)
+    cards = judge_cards([*zip(climbs, fits, strict=True)], design, codes, tests, scores[chosen], groups, judges)
     return Found(judged, chosen, auc_of_choice, rows, tests.by_row(scores[chosen], rows.n_rows), cards)
 
 
@@ -284,30 +285,47 @@ def judge_cards(
     tests: TestSets,
     scores: np.ndarray,
     groups: np.ndarray,
+    judges: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Return what short cards cost on held-out rows: the merge is repeated with the rows and the fit of each fold.
 
-    "lines" are CARD_LINES, "auc" the held-out AUC of whole points, "lost" how much below the AUC of the `scores` it is,
-    and "error" the standard error of this difference. "chosen" is the shortest card that is within CARD_MARGIN standard
-    errors of the best one of at most LONGEST_CARD lines.
+    A card has at most so many "lines", and so many "points" double the odds; "auc" is the held-out AUC of its whole
+    points, "lost" how much below the AUC of the `scores` it is, and "error" the standard error of this difference: rows
+    that train a card move it as much as rows that test it. All CARD_LINES come first, for each of CARD_POINTS. Then
+    comes the card that is "chosen", the shortest that is within CARD_MARGIN standard errors of the best one. Its cost
+    is NaN if no rows are left to judge the choice.
     """
-    points = np.empty((len(CARD_LINES), len(scores)))
+    points = np.empty((len(CARD_POINTS), len(CARD_LINES), len(scores)))
     for (climb, fit), test, (start, _, stop) in zip(fits, tests.rows, tests.edges, strict=True):
         merging, ours = start_card(climb.rows, fit, design), codes[test]
         for number in range(len(CARD_LINES) - 1, -1, -1):
             merging.to(CARD_LINES[number])
-            points[number, start:stop] = merging.steps().points(design.columns, ours, CARD_POINTS)
-    moves = [tests.influences(each, groups)[0] for each in (*points, scores)]
-    aucs, auc = tests.auc(points).mean(axis=0), float(tests.auc(scores[None]).mean())
-    errors = pairwise_errors(moves)
-    chosen = choose(aucs[: int(np.searchsorted(CARD_LINES, LONGEST_CARD, "right"))], errors, CARD_MARGIN)
-    return {
-        "lines": np.array(CARD_LINES),
-        "auc": aucs,
-        "lost": auc - aucs,
-        "error": errors[:-1, -1].copy(),
-        "chosen": np.arange(len(CARD_LINES)) == chosen,
-    }
+            steps = merging.steps()
+            for found, scale in zip(points, CARD_POINTS, strict=True):
+                found[number, start:stop] = steps.points(design.columns, ours, scale / np.log(2))
+    auto = slice(CARD_LINES.index(SHORTEST_CARD), CARD_LINES.index(LONGEST_CARD) + 1)
+    choosing, everywhere = points[-1, auto], [*range(len(judges))]
+    errors = pairwise_errors([tests.influences(each, groups)[0] for each in choosing])
+    aucs, auc = tests.auc(choosing), tests.auc(scores[None])[:, 0]
+    lines = CARD_LINES[auto.start + choose(aucs.mean(axis=0), errors, CARD_MARGIN)]
+    shares = np.eye(len(errors))[[choose(judge @ aucs, errors, CARD_MARGIN) for judge in judges]]
+    known, cards = np.flatnonzero(judges.any(axis=1)).tolist(), list[tuple[Any, ...]]()
+    for sets in filter(len, (everywhere, known)):
+        model = tests.influences(scores, groups, sets)[0]
+        for scale, found in zip(CARD_POINTS, points, strict=True):
+            each = (
+                zip(CARD_LINES, found, strict=True)
+                if sets is everywhere
+                else [(lines, tests.blend(found[auto], shares))]
+            )
+            for n, ours in each:
+                mean = float(tests.auc(ours[None])[sets, 0].mean())
+                error = N_ROLES**0.5 * float(np.linalg.norm(tests.influences(ours, groups, sets)[0] - model))
+                cards.append((n, scale, mean, float(auc[sets].mean()) - mean, error, sets is known))
+    if not known:
+        cards += [(lines, scale, np.nan, np.nan, np.nan, True) for scale in CARD_POINTS]
+    names = "lines", "points", "auc", "lost", "error", "chosen"
+    return dict(zip(names, map(np.array, zip(*cards, strict=True)), strict=True))
 
 
 def is_clear(judged: Sequence[Rung], moves: Sequence[np.ndarray]) -> bool:

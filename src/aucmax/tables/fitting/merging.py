@@ -6,14 +6,14 @@ A card has a few *lines* for each of some columns: ranges of a number, lists of 
 the constant and the value of its line in each column, (D f)_i. The best card with given lines is the one that is
 closest to the scores s of the model, in
 
-    1/2 sum_i h_i (s_i - (D f)_i)^2 + RIDGE / 2 |f - c|^2,     h = w p (1 - p),
+    1/2 sum_i h_i (s_i - (D f)_i)^2 + r / 2 |f - c|^2,     h = w p (1 - p),     r = RIDGE mean(w),
 
 where c are the values of the curves: a card with every step of a model without surfaces is the model. The sum is to
 second order the Kullback-Leibler divergence of its probabilities from the model's (Dupuis and Robert, 2003, Variable
 selection in qualitative models via an entropic explanatory power). Labels play no part: the model has smoothed them
-already. With J = D' diag(h) D + RIDGE I,
+already. With J = D' diag(h) D + r I,
 
-    f = V (D' diag(h) s + RIDGE c),     V = J^-1.
+    f = V (D' diag(h) s + r c),     V = J^-1.
 
 To merge the lines a and b is the constraint d'f = 0 with d = e_a - e_b. It costs (d'f)^2 / (2 d'V d), and the best card
 that satisfies it has
@@ -29,6 +29,7 @@ merged next. Surfaces are on no short card; the curves take over what they can.
 1. `coarsen` merges neighbours in each curve by their own squared error, until START lines are left of all curves.
 2. `Merging.project` makes f and V from one pass over the rows.
 3. `Merging.to` merges, down to STORED lines for the model file, and from there to any number.
+4. `Steps.with_column` brings back a column that has left the card before; the other lines keep their values.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ import numpy as np
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
-from ...models.checks import Sizes, array, named_tuple
+from ...models.checks import Sizes, array, named_tuple, number
 from ..bins import Column, last_of_bins
 from ..kernels import add_pairs, merge_chain, merge_lines
 from .evidence import cholesky
 
 START, STORED = 256, 128  # lines from which merging knows all columns, and that a model keeps
+BROUGHT_BACK = 3  # lines of a column that comes back, at most
 MOST_CELLS = 8192  # of all columns, to begin with
 RIDGE = 0.5  # the information of two rows
 TINY, FREE = 1e-12, 1e-9  # the weight of a cell without rows, and an error that is always made, relative to all rows
@@ -58,6 +60,7 @@ class Steps(NamedTuple):
     line: np.ndarray  # of each cell of the columns; -1 in columns that are not on it
     values: np.ndarray  # shape (k + 1,): the value of each line, and the constant
     covariance: np.ndarray  # shape (k + 1, k + 1): V
+    row: float  # the mean weight of the training rows that have one
 
     def points(self, columns: Sequence[Column], codes: np.ndarray, unit: float) -> np.ndarray:
         """Return the sum of the whole points of some rows, without the constant; `unit` are the points of a 1."""
@@ -67,14 +70,36 @@ class Steps(NamedTuple):
                 found += np.append(cells, 0.0)[codes[:, j]]
         return found
 
+    def with_column(self, columns: Sequence[Column], j: int, curve: np.ndarray, mass: np.ndarray) -> Steps:
+        """Return the card with a column that is not on it; it has no lines if its curve is flat.
+
+        `mass` is the sum of h over the rows of each cell. With the other columns the lines have no covariance.
+        """
+        ours, values = coarsen([columns[j]], [curve], [mass + TINY * mass.sum()], BROUGHT_BACK)
+        k, m = len(self.values) - 1, len(values)
+        cells, order = self.line.copy(), [*range(k), *range(k + 1, k + 1 + m), k]  # the constant stays the last
+        by_column(columns, cells)[j][:] = np.where(ours < 0, ours, k + ours)
+        variances = 1 / (np.bincount(ours[ours >= 0], mass[ours >= 0], m) + RIDGE * self.row)
+        V = np.pad(self.covariance, (0, m))
+        V[np.arange(k + 1, k + 1 + m), np.arange(k + 1, k + 1 + m)] = variances
+        return self._replace(
+            line=cells, values=np.append(self.values, values)[order], covariance=V[np.ix_(order, order)]
+        )
+
 
 class Merging:
     """Lines that are being merged: `line` is the line of each cell, `owner` the column of each line."""
 
     def __init__(
-        self, columns: Sequence[Column], signs: np.ndarray, line: np.ndarray, f: np.ndarray, V: np.ndarray
+        self,
+        columns: Sequence[Column],
+        signs: np.ndarray,
+        line: np.ndarray,
+        f: np.ndarray,
+        V: np.ndarray,
+        row: float,
     ) -> None:
-        self.line, self.f, self.V = line, f.copy(), np.ascontiguousarray(V).copy()
+        self.line, self.f, self.V, self.row = line, f.copy(), np.ascontiguousarray(V).copy(), row
         k = len(f) - 1
         self.signs, self.group, self.owner = signs.astype(np.float64), np.arange(k), np.zeros(k, dtype=np.intp)
         self.near, self.alone = np.zeros((k, k), dtype=bool), np.zeros(k, dtype=bool)
@@ -108,23 +133,26 @@ class Merging:
         """
         p = expit(scores)
         h = weights * p * (1 - p)
-        line, centers = coarsen(columns, curves, codes, h)
+        row = float(weights[weights > 0].mean())
+        ridge, tiny = RIDGE * row, TINY * h.sum()
+        masses = [np.bincount(each, h, c.n_codes)[: c.n_codes] + tiny for each, c in zip(codes.T, columns, strict=True)]
+        line, centers = coarsen(columns, curves, masses, START)
         k = int(line.max(initial=-1)) + 1
         used = [(j, np.append(cells, k)) for j, cells in enumerate(by_column(columns, line)) if (cells >= 0).any()]
         J, b = np.zeros((k + 1, k + 1)), np.zeros(k + 1)
         for start in range(0, len(codes), CHUNK):
             rows = slice(start, start + CHUNK)
             cells = np.full((len(codes[rows]), len(used) + 1), k, dtype=np.int32)
-            for number, (j, lines) in enumerate(used):
-                cells[:, number] = lines[codes[rows, j]]  # k for what only rows without weight have
+            for place, (j, lines) in enumerate(used):
+                cells[:, place] = lines[codes[rows, j]]  # k for what only rows without weight have
             add_pairs(cells, h[rows], J)
             for ours in cells.T:
                 b += np.bincount(ours, h[rows] * scores[rows], k + 1)
-        J[np.arange(k), np.arange(k)] += RIDGE
-        b[:k] += RIDGE * centers
+        J[np.arange(k), np.arange(k)] += ridge
+        b[:k] += ridge * centers
         V, _ = dpotri(cholesky(J), lower=True)
         V = np.tril(V) + np.tril(V, -1).T
-        return cls(columns, signs, line, V @ b, V)
+        return cls(columns, signs, line, V @ b, V, row)
 
     def to(self, n: int, kept: np.ndarray | None = None) -> int:
         """Merge until at most n lines are left, and return how many are; columns that are `kept` stay."""
@@ -139,7 +167,7 @@ class Merging:
         number[alive] = np.arange(len(alive))
         left = np.append(alive, k)
         covariance = np.ascontiguousarray(self.V[np.ix_(left, left)])
-        return Steps(number[np.append(self.group, -1)[self.line]], self.f[left], covariance)
+        return Steps(number[np.append(self.group, -1)[self.line]], self.f[left], covariance, self.row)
 
 
 def by_column(columns: Sequence[Column], cells: np.ndarray) -> list[np.ndarray]:
@@ -148,17 +176,13 @@ def by_column(columns: Sequence[Column], cells: np.ndarray) -> list[np.ndarray]:
 
 
 def coarsen(
-    columns: Sequence[Column], curves: Sequence[np.ndarray], codes: np.ndarray, h: np.ndarray
+    columns: Sequence[Column], curves: Sequence[np.ndarray], masses: Sequence[np.ndarray], n_lines: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a line for each cell, about START in all, and the mean value of each; -1 for columns that hardly matter.
+    """Return a line for each cell, about so many, and the mean value of each; -1 for columns that hardly matter.
 
     Neighbours are merged, of a number in its order and of a category in the order of its values, by their squared error
-    weighted by h. A level without rows so joins the nearest value. A column with one line has none.
+    weighted by the masses. A level without rows so joins the nearest value. A column with one line has none.
     """
-    masses = [
-        np.bincount(codes[:, j], h, column.n_codes)[: column.n_codes] + TINY * h.sum()
-        for j, column in enumerate(columns)
-    ]
     spread = [-float(mass @ (f - mass @ f / mass.sum()) ** 2) for mass, f in zip(masses, curves, strict=True)]
     used = np.sort(np.argsort(spread, kind="stable")[: START // 2]).tolist()
     most = MOST_CELLS // max(len(used), 1)
@@ -175,7 +199,8 @@ def coarsen(
         place = np.empty(len(f), dtype=np.intp)
         place[order] = np.cumsum(np.append(False, last[:-1]))
         places.append(place)
-    sizes = merge_chain(*map(np.concatenate, (values, weights, joined)), START, FREE * float(h.sum()))
+    total = max((float(mass.sum()) for mass in masses), default=0.0)
+    sizes = merge_chain(*map(np.concatenate, (values, weights, joined)), n_lines, FREE * total)
     number = np.repeat(np.arange(len(sizes)), sizes)
     found, start, k, centers = [np.full(column.n_codes, -1) for column in columns], 0, 0, [np.zeros(0)]
     for j, place in zip(used, places, strict=True):
@@ -208,4 +233,10 @@ def check_lines(value: Steps, columns: Sequence[Column], where: str) -> None:
         raise ValueError(f"{where} do not belong to its columns")
 
 
-CHECK_FIELDS = named_tuple(Steps, line=array("i", None), values=array("f", None), covariance=array("d", None, None))
+CHECK_FIELDS = named_tuple(
+    Steps,
+    line=array("i", None),
+    values=array("f", None),
+    covariance=array("d", None, None),
+    row=number(int, float, low=0),
+)

@@ -6,6 +6,7 @@ day is the first of its month. All functions take Arrow arrays of text without b
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -36,7 +37,8 @@ DATE_FORMS = (
 DIGITS_FORM = "%Y%m%d"  # of a date only where the user says so
 TIME_FORM = "23:59"  # of times of day without a date, which are numbers of hours
 MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-TIME = r"\d{1,2}:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?"
+MINUTES = r":[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?"
+TIME = rf"(?:(?:[01]?\d|2[0-3]){MINUTES}(?: ?[Pp][Mm])?|(?:0?\d|1[0-2]){MINUTES} ?[Aa][Mm]|24:00(?::00)?)"
 DATE = (
     rf"^(?P<day>(?:\d|(?i:{MONTHS}))[\w ,./-]*?\d)"
     rf"(?:(?:T|,? +)(?P<time>{TIME}) ?(?:Z|UTC|[-+]\d{{2}}:?\d{{2}})?)?$"
@@ -98,6 +100,20 @@ def read_times(text: Any) -> np.ndarray:
 def has_days(form: str) -> bool:
     """Return whether dates of a form give the day, not only the month; a date type always does."""
     return form == "" or "%d" in form
+
+
+def date_text(seconds: float, latest: float) -> str:
+    """Return a date as text: the day, and the minute too if the latest date of its column has a time.
+
+    Examples
+    --------
+    >>> from aucmax.tables.reading.dates import date_text
+    >>> date_text(86400.0, 172800.0), date_text(86400.0, 172860.0)
+    ('1970-01-02', '1970-01-02 00:00')
+    """
+    unit = "D" if latest % 86_400 == 0 else "m"
+    moment = np.datetime64(math.floor(round(seconds, 3)), "s")  # dates are stored as ages in days
+    return str(moment.astype(f"datetime64[{unit}]")).replace("T", " ")
 
 
 def _is_written_so(day: Any, days: Any, form: str) -> np.ndarray:

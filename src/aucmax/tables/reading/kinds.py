@@ -14,7 +14,7 @@ import numpy as np
 
 from ...models.checks import Sizes, absent, array, count, either, items, named_tuple, number, text
 from .cells import BOOLEANS, CODES, NUMBER_FORMS, split_sign
-from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, has_days
+from .dates import DATE_FORMS, DIGITS_FORM, TIME_FORM, date_text, has_days
 from .summary import MAX_DISTINCT, PARTS, READ, SECONDS, ColumnSummary, DateSummary, NumberSummary
 
 AS_ASKED = "as asked"  # the reason for columns that the user leaves out
@@ -221,10 +221,13 @@ def _number(name: str, summary: ColumnSummary) -> Column:
 
 
 def _boolean(name: str, summary: ColumnSummary) -> Column:
-    pair = truth_words(summary) or BOOLEANS[0]
-    positive = sum(count for level, count in (summary.levels or {}).items() if level.lower() == pair[0])
+    pair, words, positive = truth_words(summary) or BOOLEANS[0], [], 0
+    for word in pair[::-1]:
+        found = {level: count for level, count in (summary.levels or {}).items() if level.lower() == word}
+        words.append(min(found, key=lambda level: (-found[level], level), default=word))  # the most frequent spelling
+        positive = sum(found.values())
     part = Part(name, positive / summary.n_present)
-    return Column(name, "boolean", ", ".join(pair), summary.n_missing, parts=[part])
+    return Column(name, "boolean", ", ".join(words[::-1]), summary.n_missing, parts=[part])
 
 
 def _category(name: str, summary: ColumnSummary) -> Column:
@@ -241,19 +244,19 @@ def _levels(name: str, counts: Mapping[str, float]) -> Part:
 
 
 def _date(name: str, summary: ColumnSummary, form: str | None) -> Column:
-    age = Part(f"{name} (age in days)")
     if form is None:  # all cells are faults
-        return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=[age])
+        ages = [Part(f"{name} (age in days)")]
+        return Column(name, "date", "no date was found", summary.n_missing, DATE_FORMS[0], parts=ages)
     dates: DateSummary = summary.dates[form]
-    parts = [age._replace(mean=(dates.latest - dates.mean) / SECONDS)]
+    latest = date_text(dates.latest, dates.latest)
+    parts = [Part(f"{name} (days before {latest})", (dates.latest - dates.mean) / SECONDS)]
     varying = [
         part for part in PARTS if np.count_nonzero(dates.parts[part]) > 1 and (part != "weekday" or has_days(form))
     ]
     for part in varying:
         counts = {label: n for label, n in zip(LABELS[part], dates.parts[part], strict=True) if n}
         parts.append(_levels(f"{name} ({part})", counts)._replace(of_date=part))
-    latest = np.datetime64(int(dates.latest), "s").astype("datetime64[D]")
-    reason = f"up to {latest}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
+    reason = f"up to {latest[:10]}, as " + ", ".join(["age", *varying]) + (f"; written as {form}" if form else "")
     day_first = summary.dates.get("%d" + form[2:].replace("%d", "%m"))
     if form.startswith("%m") and day_first is not None and day_first.n_cells == dates.n_cells:
         reason += ", taken as the month first"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._text import ArgumentError, listed, warn_user
+from ..._text import ArgumentError, listed, one_line, warn_user
 from ...models.checks import Sizes, absent, count, either, items, named_tuple, number, text
 from .cells import find_missing, read_numbers, read_truth, tidy_numbers, trim
 from .dates import DATE_FORMS, TIME_FORM, read_dates, read_times
@@ -163,7 +163,7 @@ class Reading(NamedTuple):
 
     def __repr__(self) -> str:
         lines = [["column", "kind", "found", "n_missing", "becomes"]]
-        lines += [[str(value) for value in line.values()] for line in self.describe()]
+        lines += [[one_line(str(value)) for value in line.values()] for line in self.describe()]
         line = "{{:{}}}  {{:{}}}  {{:{}}}  {{:>{}}}  {{:{}}}".format(
             *(max(map(len, each)) for each in zip(*lines, strict=True))
         )
