@@ -2,7 +2,7 @@
 
 from sklearn.model_selection import StratifiedKFold
 
-from aucmax import BAM, AUCClassifier, GaussianAUC, GaussianError, PairwiseDescent
+from aucmax import BAM, AUCClassifier, GaussianAUC, GaussianError, LogisticDescent, PairwiseDescent
 
 ALPHAS = (3.0, 0.3, 0.03)
 SQUARES = (  # exact: their weights are the same to 1e-10
@@ -32,6 +32,7 @@ OTHERS = (  # to 1e-8
     BAM(tol=1e-9),
     GaussianError(),
     PairwiseDescent("logistic", alpha=0.1),
+    LogisticDescent(alpha=0.3, tol=1e-3),
 )
 # One of each kind: the blend, a loss of pairs, one of rows, a sparse fit, an algorithm. The rest is slow.
 FAST = tuple(OTHERS[k] for k in (0, 6, 7, 13, 14))

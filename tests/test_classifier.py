@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from aucmax import AUCClassifier, ClassMoments, ProgressBar, load_model, save_model
 from aucmax.search.path_cv import information_criterion
-from aucmax.solvers.square import MomentProblem, shrinkage_alpha
+from aucmax.solvers.square import MomentProblem, held_out_alpha
 
 # The objective
 
@@ -167,7 +167,7 @@ def test_partial_fit_keeps_cross_validated_n_nonzero_and_alpha():
     assert not hasattr(clf.set_params(n_nonzero=None).partial_fit(X[:1], y[:1]), "n_nonzero_")
 
     stream = AUCClassifier(n_nonzero=[1, 3, 8]).partial_fit(X, y)
-    shrinkage = shrinkage_alpha(MomentProblem(stream.moments_, True))
+    shrinkage = held_out_alpha(MomentProblem(stream.moments_, True))
     assert stream.alpha_ == AUCClassifier(alphas=[0.5]).partial_fit(X, y).alpha_ == shrinkage
     lasso = AUCClassifier(penalty="l1").partial_fit(X, y)
     grid = AUCClassifier(penalty="l1").fit(X, y).alphas_

@@ -22,7 +22,9 @@ from aucmax import (
     save_model,
 )
 from aucmax.metrics import AUCInterval
-from aucmax.monitoring import FEWEST, Drift, stability_of_counts
+from aucmax.monitoring.drift import Drift
+from aucmax.monitoring.reference import FEWEST, seldom_of
+from aucmax.monitoring.stability import excess_of_new, stability_of_counts
 from aucmax.search.calibration import SHARP, find_bins
 
 RNG = np.random.default_rng(0)
@@ -63,6 +65,16 @@ def index_by_hand(before, after):
             e, a = (e or 0.5) / sum(before), (a or 0.5) / sum(after)
             total += (a - e) * math.log(a / e)
     return total
+
+
+def flat(value):
+    """Yield the keys and the values of nested lists and dicts."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield str(key)
+            yield from flat(inner)
+    else:
+        yield value
 
 
 def by_name(drift):
@@ -256,6 +268,79 @@ def test_many_levels_do_not_drift_by_themselves(n_levels, n):
     assert n == 1 or alarms["other"] == 10
 
 
+def test_excess_of_new_levels_is_its_formula():
+    share, expected = 100 / 500, 30 / 1000
+    low = stats.binomtest(100, 500).proportion_ci(0.95, "exact").low
+    error = stats.norm.ppf(0.975) * math.sqrt(30 * (1 - 30 / 1000) + 2 * 10) / 1000
+    by_hand = share - expected - math.hypot(share - low, error)
+    assert excess_of_new(100, 500, 30, 10, 1000, 0.95) == pytest.approx(by_hand)
+    assert excess_of_new(0, 500, 30, 10, 1000, 0.95) < 0
+    assert excess_of_new(0, 0, 30, 10, 1000, 0.95) == excess_of_new(1, 1, 0, 0, 0, 0.95) == 0
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+@pytest.mark.parametrize("n_levels", [50, 400, 2000])
+@pytest.mark.parametrize("n", [1, 100, 500])
+def test_a_fifth_of_new_names_among_rare_levels_is_drift(power, n_levels, n):
+    """Without new names, fewer alarms than an interval of 95% allows: 2.5%, and 1% where rows are many."""
+    rng, n_training, alarms = np.random.default_rng(n_levels + n), 2000, np.zeros(2)
+    shares = 1 / np.arange(1.0, n_levels + 1) ** power
+    shares /= shares.sum()
+    for _ in range(200):
+        counts = np.bincount(rng.choice(n_levels, n_training, p=shares), minlength=n_levels)
+        new, named_anew = counts[rng.choice(n_levels, n, p=shares)] == 0, rng.random(n) < 0.2
+        for k, n_new in enumerate((new.sum(), (new | named_anew).sum())):
+            alarms[k] += excess_of_new(n_new, n, *seldom_of(counts), n_training, 0.95) > 0.05
+    assert alarms[0] <= (5 if n == 1 else 2)
+    assert n < 100 or alarms[1] >= (190 if n_levels <= 400 and n == 500 else 40)
+
+
+def test_new_levels_among_rare_ones_say_drift():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"street": rng.integers(400, size=1000).astype(str), "x": rng.normal(size=1000)})
+    model = TableClassifier("lines", cv=0, categorical=["street"]).fit(X, rng.random(1000) < 0.5)
+    new = pd.DataFrame({"street": rng.integers(400, size=500).astype(str), "x": rng.normal(size=500)})
+    same = by_name(monitor(model, new))["street"]
+    counts = X["street"].value_counts()
+    assert same.expected_new_share == (counts == 1).sum() / 1000
+    assert same.new_share == (~new["street"].isin(counts.index)).mean()
+    new.loc[:99, "street"] = "never"
+    drift = monitor(model, new)
+    (street,) = (each for each in drift.columns if each.column == "street")
+    assert drift.status(street.stability) != "drift"
+    assert drift.drifted == ["street"]
+    assert street.remarks[0].startswith("new: never (100), ")
+    assert street.remarks[0].endswith(f"% of rows, {same.expected_new_share:.1%} expected")
+    assert monitor(model, new, limit=2.0).is_stable
+
+
+@pytest.mark.parametrize("which", ["model", "linear"])
+def test_only_the_ratios_of_weights_count(rows, which, request):
+    fitted, (new, y) = request.getfixturevalue(which), draw(300, np.random.default_rng(3), shift=6)
+    whole = np.arange(300) % 3
+    weighted = monitor(fitted, new, y, sample_weight=1e-3 * whole)
+    for one, other in (
+        (weighted, monitor(fitted, new, y, sample_weight=whole)),
+        (monitor(fitted, new, y), monitor(fitted, new, y, sample_weight=[1e5] * 300)),
+    ):
+        for name in ("score", "drift", "auc", "mean_probability", "drifted"):
+            each = zip(flat({"": one.to_dict()[name]}), flat({"": other.to_dict()[name]}), strict=True)
+            assert all(a == b or a == pytest.approx(b) for a, b in each)
+    repeated = monitor(fitted, new.loc[np.repeat(np.arange(300), whole)])
+    for ours, theirs in zip(weighted.columns, repeated.columns, strict=True):
+        if ours.stability is not None and ours.kind != "category":
+            np.testing.assert_allclose(ours.stability.actual, theirs.stability.actual)
+            assert ours.stability.by_chance >= theirs.stability.by_chance
+    assert weighted.mean_probability == pytest.approx(repeated.mean_probability)
+
+
+@pytest.mark.filterwarnings("ignore:The mean of sample_weight")
+def test_weights_of_training_rows_far_from_one_do_not_matter(rows):
+    new = draw(300, np.random.default_rng(3))[0]
+    light, plain = (TableClassifier("lines").fit(*rows, sample_weight=w * np.ones(N)) for w in (1e-4, 1))
+    assert monitor(light, new).score.by_chance == pytest.approx(monitor(plain, new).score.by_chance)
+
+
 def empty_drift(**values):
     named = {"n_samples": 9, "columns": [], "base_rate": 0.5, "mean_probability": 0.5, "periods": [], "limit": 0.25}
     return Drift(**dict.fromkeys(Drift._fields) | named | values)
@@ -337,6 +422,10 @@ def test_auc_by_month_is_the_auc_of_its_rows(rows, model):
         assert periods[2].auc == roc_auc_ci(y[mask], scores[mask])
         assert (periods[2].n_samples, periods[2].n_positive) == (200, (y[mask] == "lost").sum())
     assert monitor(model, new, time=days).periods == []
+    days[::2] = "NaT"
+    (*_, last) = monitor(model, new, y, time=days).periods
+    assert (last.month, last.n_samples) == ("no date", 300)
+    assert last.auc == roc_auc_ci(y[::2], model.decision_function(new)[::2])
 
 
 def test_the_score_is_compared_with_the_rows_of_the_calibration():
@@ -413,7 +502,7 @@ def test_a_model_from_a_file_knows_the_same(rows, model, linear, tmp_path):
         ),
         (lambda m, X, y: monitor(m, X, y, time=["x"] * len(X)), ValueError, "time must hold a date for each row"),
         (lambda m, X, y: monitor(m, X, y, time=np.arange(len(X))), ValueError, "each row: numbers are not dates"),
-        (lambda m, X, y: monitor(m, X, y, time=["NaT"] * len(X)), ValueError, "time has missing dates"),
+        (lambda m, X, y: monitor(m, X, sample_weight=[-1.0] * len(X)), ValueError, "Negative values in data passed to"),
         (lambda m, X, y: monitor(m, X, y, time=["2024-01-01"]), ValueError, "inconsistent numbers of samples"),
         (lambda m, X, y: monitor(m, X.drop(columns="age")), ValueError, "X has no column 'age', which the model needs"),
         (lambda m, X, y: monitor(TableClassifier(), X), ValueError, "not fitted"),

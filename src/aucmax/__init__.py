@@ -34,12 +34,12 @@ _HOME = {
     "export_python": "models.python_source",
     "export_sql": "models.sql",
     "load_model": "models.model_file",
-    "ColumnDrift": "monitoring",
-    "Drift": "monitoring",
-    "Period": "monitoring",
-    "Stability": "monitoring",
-    "monitor": "monitoring",
-    "population_stability": "monitoring",
+    "ColumnDrift": "monitoring.drift",
+    "Drift": "monitoring.drift",
+    "Period": "monitoring.drift",
+    "Stability": "monitoring.stability",
+    "monitor": "monitoring.watch",
+    "population_stability": "monitoring.reference",
     "open_rows": "files.open_rows",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
@@ -76,12 +76,12 @@ if TYPE_CHECKING:
     from .models.model_file import save_model as save_model
     from .models.python_source import export_python as export_python
     from .models.sql import export_sql as export_sql
-    from .monitoring import ColumnDrift as ColumnDrift
-    from .monitoring import Drift as Drift
-    from .monitoring import Period as Period
-    from .monitoring import Stability as Stability
-    from .monitoring import monitor as monitor
-    from .monitoring import population_stability as population_stability
+    from .monitoring.drift import ColumnDrift as ColumnDrift
+    from .monitoring.drift import Drift as Drift
+    from .monitoring.drift import Period as Period
+    from .monitoring.reference import population_stability as population_stability
+    from .monitoring.stability import Stability as Stability
+    from .monitoring.watch import monitor as monitor
     from .papers.nystroem import KMeansNystroem as KMeansNystroem
     from .report.displays.blend import BlendDisplay as BlendDisplay
     from .report.displays.blend import CandidatesDisplay as CandidatesDisplay

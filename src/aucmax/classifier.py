@@ -360,9 +360,9 @@ class AUCClassifier(MomentClassifier):
 
         Any split of the rows into calls, in any order, gives the weights of one `fit` on all of them with the same
         alpha and number of nonzero weights. If these are not given, the values that an earlier `fit` cross-validated
-        are used. If there was none, they are chosen from the moments, since the rows are not kept. For "l2", alpha
-        comes from the oracle approximating shrinkage. For "l1" and "elasticnet", and among several `n_nonzero`, the
-        least AICc decides, computed as if the classes were Gaussian.
+        are used. If there was none, they are chosen from the moments, since the rows are not kept. For "l2", it
+        is the alpha that ranks left-out rows best, and for "l1" and "elasticnet", and among several `n_nonzero`, the
+        least AICc decides; both are computed as if the classes were Gaussian.
 
         Parameters
         ----------

@@ -253,7 +253,7 @@ def test_a_kernel_pipeline_is_fitted_kept_and_used(run, folder, tmp_path):
     status, out, _ = run("evaluate", model, folder / "test.csv", "--json")
     assert status == 0
     assert json.loads(out)["auc"] > 0.9
-    assert "KMeansNystroem + PSAM" in run("inspect", model)[1]
+    assert "KMeansNystroem + ShrinkingScaler + PSAM" in run("inspect", model)[1]
 
 
 @pytest.mark.parametrize("option", ["--memory", "--checkpoint"])

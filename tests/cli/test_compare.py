@@ -101,8 +101,19 @@ def test_columns_that_cannot_be_used_are_refused(refused, table, options, line):
     assert told == line.format(table)
 
 
-def test_gaps_in_time_are_refused(refused, tmp_path):
-    path = tmp_path / "gaps.csv"
-    FRAME.assign(opened=["", *["2024-01-01"] * (N - 1)], y=Y).to_csv(path, index=False)
-    line = refused("compare", path, "--methods", METHODS, "--time", "opened")
-    assert line == f"{path}: --time needs a date in each row, and 'opened' has 1 cell without one."
+@pytest.mark.filterwarnings("default:.*rows have no time")
+def test_rows_without_a_date_are_left_out_with_a_warning(run, aucs, table, tmp_path):
+    frame = pandas.read_csv(table)
+    path, some = tmp_path / "gaps.csv", RNG.choice(N, 20, replace=False)
+    frame.loc[some, "opened"] = None
+    frame.to_csv(path, index=False)
+    status, out, err = run("compare", path, *FEW, "--time", "opened", "--drop", "weight", "--drop", "patient")
+    assert (status, "20 of 180 rows have no time and are left out." in err) == (0, True)
+    found = [[split["auc"] for split in each["splits"]] for each in json.loads(out)["comparisons"][0]["methods"]]
+    X, known = TableEncoder().fit_transform(FRAME), np.setdiff1d(np.arange(N), some)
+    expected = compare(X[known], Y[known], split_names(METHODS), n_splits=3, time=DAY[known]).auc
+    np.testing.assert_allclose(found, expected)
+    for gap, time in ((np.nan, DAY.astype(float)), (np.datetime64("NaT"), DAY.astype("M8[D]").astype("M8[s]"))):
+        time[some] = gap
+        with pytest.warns(UserWarning, match="^20 of 180 rows have no time and are left out"):
+            np.testing.assert_allclose(compare(X, Y, split_names(METHODS), n_splits=3, time=time).auc, expected)

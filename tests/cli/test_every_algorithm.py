@@ -19,6 +19,7 @@ NAMES = ["AUCClassifier", "TableClassifier", *ALGORITHMS]
 QUICK = {  # by default these read a file a thousand times
     "PairwiseDescent": "PairwiseDescent(max_iter=20)",
     "PairwiseDescentLog": "PairwiseDescentLog(max_iter=20)",
+    "LogisticDescent": "LogisticDescent(max_iter=20)",
     "SVMPerf": "SVMPerf(C=0.001,tol=0.1)",
     "SVMOR": "SVMOR(C=0.01,tol=0.1)",
 }

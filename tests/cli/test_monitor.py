@@ -114,9 +114,39 @@ def test_the_terminal_names_what_has_changed(run, folder):
     assert status == 1
     lines = [" ".join(line.split()) for line in out.splitlines()]
     (plan,) = (line for line in lines if line.startswith("plan category"))
-    assert re.search(r"new: <b>gold & 'x' </b> \(\d+\); gone: plus drift$", plan)
+    assert re.search(r"new: <b>gold & 'x' </b> \(\d+\): \d\d\.\d% of rows, 0\.0% expected; gone: plus drift$", plan)
     assert any(re.match(r"2024-01 \d+ \d+ 0\.\d{4} \(", line) for line in lines)
     assert lines[-1].startswith("drift: score, age, plan (")
+
+
+def test_weights_and_rows_without_a_date(run, folder, tmp_path):
+    frame, y, day = MOVED
+    weight = RNG.integers(1, 4, N)
+    weight[frame["plan"] != "basic"] = 0
+    days = np.where(np.arange(N) % 50, day, "")
+    frame.assign(day=days, y=y, w=weight / 100).to_csv(tmp_path / "w.csv", index=False)
+    _, out, _ = run("monitor", folder / "model", tmp_path / "w.csv", "--time", "day", "--weight", "w", "--json")
+    told, model = json.loads(out), load_model(folder / "model")
+    expected = monitor(model, frame, y, sample_weight=weight, time=pd.to_datetime(pd.Series(days))).to_dict()
+    assert list(flat({**told, "model": 0, "data": 0, "report": 0})) == [
+        *["model", 0, "data", 0, "report", 0],
+        *(each if isinstance(each, str) else pytest.approx(each) for each in flat(expected)),
+    ]
+    assert told["periods"][-1]["month"] == "no date"
+    assert told["periods"][-1]["n_samples"] == N // 50
+    assert told["drift"][1]["new_share"] == 0
+
+
+def test_the_score_says_what_it_is_compared_with(run, folder, tmp_path):
+    AUCClassifier("squared", alpha=0.1).fit(TRAIN[0][["age"]], TRAIN[1]).save(tmp_path / "plain")
+    page = tmp_path / "drift.html"
+    _, out, _ = run("monitor", tmp_path / "plain", folder / "same.csv", "--report", page)
+    words = "the score is compared with scores of the training rows themselves"
+    assert words in " ".join(out.split())
+    assert words[1:] in page.read_text(encoding="utf-8")
+    told = json.loads(run("monitor", tmp_path / "plain", folder / "same.csv", "--json")[1])
+    assert not told["has_held_out"]
+    assert "against held-out scores" in run("monitor", folder / "model", folder / "same.csv")[1]
 
 
 def test_a_matrix_has_a_score_alone(run, folder):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from aucmax import AUCClassifier, Scorecard, TableClassifier, TableEncoder, load_model
+from aucmax.cli.commands import export
 from aucmax.cli.options import parse_cuts
 
 pandas = pytest.importorskip("pandas")
@@ -189,9 +191,33 @@ def test_export_writes_sql_and_python_of_tables(run, refused, model, folder, tmp
             found = base.execute(sql.read_text(encoding="utf-8")).fetchall()
         np.testing.assert_allclose([score for _, score in found], expected, rtol=1e-9)
     assert refused("export", model).endswith("there is nothing to write: give --onnx, --sql or --python.")
-    assert refused("export", model, "--sql", tmp_path / "n", "--dialect", "spark").endswith(": give --table.")
-    assert "--check compares" in refused("export", model, "--sql", tmp_path / "n", "--check", folder / "train.csv")
+    assert "--dialect spark needs --table: an" in refused(
+        "export", model, "--sql", tmp_path / "n", "--dialect", "spark"
+    )
+    assert "not 'oracle'; the nearest is" in refused("export", model, "--sql", tmp_path / "n", "--dialect", "oracle")
     assert "--table and --keep are" in refused("export", model, "--python", tmp_path / "n", "--table", "t")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "mysql"])
+def test_check_runs_sql_and_python_on_rows(run, model, folder, tmp_path, dialect, monkeypatch):
+    name = {"sqlite": "sqlite", "duckdb": "duckdb", "mysql": "sqlite (mysql is not run here)"}[dialect]
+    if dialect == "duckdb":
+        pytest.importorskip("duckdb")
+    sql, python = tmp_path / "m.sql", tmp_path / "m.py"
+    arguments = ["export", model, "--sql", sql, "--python", python, "--dialect", dialect, "--force"]
+    arguments += ["--check", folder / "train.csv"]
+    status, _, err = run(*arguments)
+    assert status == 0
+    for what in (f"SQL in {name}", "Python"):
+        found = re.search(rf"scores of {re.escape(what)} differ from ours by at most (\S+); ours are from -", err)
+        assert float(found[1]) < 1e-9
+    for text in (sql, python):
+        assert f" model {model.name}\n" in text.read_text(encoding="utf-8")
+    write = export.to_sql
+    monkeypatch.setattr(
+        export, "to_sql", lambda formula, *rest: write(formula._replace(base=formula.base + 0.5), *rest)
+    )
+    assert f"scores of SQL in {name} differ from ours by at most 0.5;" in run(*arguments)[2]
 
 
 def test_the_card_tells_what_whole_points_cost(run, model, folder):

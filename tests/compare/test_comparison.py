@@ -3,15 +3,18 @@
 import inspect
 import json
 import math
+import sys
+import types
 import warnings
 from functools import partial
+from importlib.machinery import ModuleSpec
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import (
     GridSearchCV,
@@ -595,3 +598,66 @@ def test_a_method_of_ones_own(data):
     table = compare(*data, ["GaussianAUC", Method("Ridge", RidgeClassifier, {"alpha": [0.1, 10.0]})], **FEW)
     assert table.methods == ["GaussianAUC", "Ridge"]
     assert table.verdicts[1] == "tie"
+
+
+class FakeTrees(ClassifierMixin, BaseEstimator):
+    """Trees with the interface of another library, which keep a record of what they are given."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit_trees(self, X, y, sample_weight, said, categories):
+        self.seen.append((said, X, sample_weight, self.n_jobs))
+        self.trees_ = HistGradientBoostingClassifier(max_iter=5, categorical_features=categories)
+        self.trees_.fit(X, y, sample_weight)
+        self.classes_ = self.trees_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.trees_.predict_proba(X)
+
+
+class LGBMClassifier(FakeTrees):
+    def __init__(self, *, n_jobs=None, verbose=1, learning_rate=0.1, num_leaves=31, random_state=None):
+        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
+        self.learning_rate, self.num_leaves = learning_rate, num_leaves
+
+    def fit(self, X, y, sample_weight=None, categorical_feature="auto"):
+        categories = None if categorical_feature == "auto" else categorical_feature
+        return self.fit_trees(X, y, sample_weight, categorical_feature, categories)
+
+
+class ExplainableBoostingClassifier(FakeTrees):
+    def __init__(self, *, feature_types=None, n_jobs=-2, random_state=None):
+        self.feature_types, self.n_jobs, self.random_state = feature_types, n_jobs, random_state
+
+    def fit(self, X, y, sample_weight=None):
+        said = self.feature_types
+        return self.fit_trees(X, y, sample_weight, said, said and [each == "nominal" for each in said])
+
+
+@pytest.mark.parametrize("name", ["LightGBM", "EBM"])
+def test_trees_of_other_libraries_get_codes_and_hear_which_columns_are_levels(name, monkeypatch):
+    """With a library that has the same interface, where they are not installed."""
+    lightgbm, interpret, glassbox = map(types.ModuleType, ("lightgbm", "interpret", "interpret.glassbox"))
+    lightgbm.LGBMClassifier, glassbox.ExplainableBoostingClassifier = LGBMClassifier, ExplainableBoostingClassifier
+    for module in (lightgbm, interpret, glassbox):
+        module.__spec__ = ModuleSpec(module.__name__, None)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(FakeTrees, "seen", seen := [])
+    rng = np.random.default_rng(0)
+    table = pa.table({"size": rng.normal(size=300), "plan": rng.choice(["a", "b", "c", "d"], 300)})
+    y = ((table["plan"].to_numpy() == "b") | (rng.random(300) < 0.2)).astype(int)
+    reading = make_reading(summarise_table(table, Overrides()), Overrides())
+    codes, weight = reading.codes(table)[0], rng.random(300) + 0.5
+    given = {"levels": Levels.of(codes, reading), "sample_weight": weight, "max_candidates": 2}
+    found = compare(np.nan_to_num(codes[:, :1]), y, [name, "RidgeClassifier(alpha=1)"], **FEW | given)
+    assert found.failures == {}
+    assert found.auc[0].mean() > 0.2 + found.auc[1].mean(), "the levels alone tell the classes apart"
+    for said, X, sample_weight, n_jobs in seen:
+        assert list(said) == ([1] if name == "LightGBM" else ["continuous", "nominal"])
+        assert type(X) is np.ndarray
+        assert set(X[:, 1]) <= {0, 1, 2, 3}
+        assert (len(sample_weight), n_jobs) == (len(X), 1)
+    numbers = find_method(name)().fit(codes[:, :1], y)
+    assert seen[-1][0] in ("auto", None), "a matrix has no levels"
+    assert numbers.predict_proba(codes[:, :1]).shape == (300, 2)

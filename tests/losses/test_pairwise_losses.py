@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from odd_rows import ChunkSpace
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
+from aucmax import roc_auc
 from aucmax.losses import LOSSES, find_loss
 from aucmax.losses import chebyshev_sums as boxes
 from aucmax.losses.evaluation import pairwise_loss
@@ -354,3 +356,50 @@ def test_pairwise_loss_refuses_dask_collections():
     for arguments in ((da.from_array(y), lazy), (y, lazy), (y, scores, "hinge", lazy)):
         with pytest.raises(ValueError, match="needs all scores in one place: compute\\(\\) y and scores first"):
             pairwise_loss(*arguments)
+
+
+# Consistency: whether the best scores of a population are in the order of the probabilities
+
+PROBABILITIES = (np.array([0.2, 0.4, 0.5, 0.8]), np.array([0.02, 0.05, 0.3, 0.35, 0.6, 0.61]))
+
+
+def population_risk(scores, loss, probabilities):
+    """The loss of a population whose rows are equally often one of some points, with these probabilities of being 1."""
+    y = np.repeat([1, 0], len(scores))
+    return pairwise_loss(y, np.tile(scores, 2), loss, sample_weight=np.append(probabilities, 1 - probabilities)).value
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic", "exponential"])
+@pytest.mark.parametrize("probabilities", PROBABILITIES, ids=len)
+def test_minimisers_of_consistent_losses_order_points_by_their_probability(loss, probabilities):
+    found = minimize(population_risk, 0 * probabilities, (loss, probabilities), tol=1e-12).x
+    assert np.diff(found).min() > 0.005
+    if loss == "squared":  # w.delta of the indicators of the points, by the normal equations of the double sum
+        positive, negative = (p / p.sum() for p in (probabilities, 1 - probabilities))
+        C = np.diag(positive + negative) - np.outer(positive, negative) - np.outer(negative, positive)
+        expected = np.linalg.lstsq(C, positive - negative, rcond=None)[0]
+    elif loss in ("logistic", "exponential"):
+        expected = logit(probabilities) / (2 if loss == "exponential" else 1)
+    else:
+        return
+    assert_allclose(found - found[0], expected - expected[0], atol=2e-3)
+
+
+def test_the_hinge_is_not_consistent():
+    probabilities = PROBABILITIES[0]
+    # Its risk is linear between the scores with differences of 0 and 1, so one of its minimisers has whole numbers.
+    whole = np.stack(np.meshgrid([0.0], *[np.arange(-3.0, 4.0)] * 3, indexing="ij"), axis=-1).reshape(-1, 4)
+    risks = np.array([population_risk(scores, "hinge", probabilities) for scores in whole])
+    assert_array_equal(whole[risks < risks.min() + 1e-9], [[0, 1, 1, 2]])  # 0.4 and 0.5 are alike
+    rng = np.random.default_rng(0)
+    for scores in np.sort(rng.uniform(0, 3, (200, 4)), axis=1):
+        assert population_risk(scores, "hinge", probabilities) > risks.min()
+
+
+def test_the_sigmoid_comes_nearer_to_the_best_order_with_longer_scores():
+    probabilities = PROBABILITIES[0]
+    y, weights = np.repeat([1, 0], 4), np.append(probabilities, 1 - probabilities)
+    least = 1 - roc_auc(y, np.tile(probabilities, 2), weights)
+    gaps = [population_risk(length * probabilities, "sigmoid", probabilities) - least for length in (1, 10, 100, 1000)]
+    assert np.all(np.diff(gaps) < 0)
+    assert abs(gaps[-1]) < 1e-9

@@ -92,6 +92,8 @@ def dates(rng, n):
             "british": with_gaps(rng, times.strftime("%d/%m/%Y %H:%M").tolist()),
             "german": with_gaps(rng, days.strftime("%d.%m.%y").tolist()),
             "month": with_gaps(rng, days.strftime("%Y-%m").tolist()),
+            "named": with_gaps(rng, [f"{time:%d %B %Y %H:%M}" for time in times]),
+            "american": with_gaps(rng, [f"{day:%b %d, %Y}" for day in days]),
         }
     )
 
@@ -127,7 +129,7 @@ KINDS = {
         ("dollars", "brackets", "both", "share", "french", "german", "euros", "typeset", "powers", "swiss"), "number"
     )
     | {"code": "category", "clock": "number"},
-    "dates": dict.fromkeys(("iso", "time", "zone", "short", "british", "german", "month"), "date"),
+    "dates": dict.fromkeys(("iso", "time", "zone", "short", "british", "german", "month", "named", "american"), "date"),
     "native": dict.fromkeys(("float", "gaps", "special", "integer", "decimal"), "number")
     | {"truth": "boolean", "day": "date", "moment": "date"}
     | dict.fromkeys(("postcode", "rate", "text"), "category"),

@@ -14,6 +14,7 @@ from aucmax.models.python_source import to_python
 from aucmax.models.sql import to_sql
 from aucmax.tables.reading import Reading
 from aucmax.tables.reading.cells import find_missing, trim
+from aucmax.tables.reading.dates import DATE_FORMS, DIGITS_FORM
 from aucmax.tables.reading.kinds import LABELS, Column, Part
 from aucmax.tables.reading.table import code_column
 
@@ -37,7 +38,7 @@ NUMBER_LETTERS = [
     "000",
     "234",
 ]
-DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%Y/%m/%d", "%Y-%m", "")
+DATES = (*DATE_FORMS, DIGITS_FORM, "")
 TIMES = (
     "",
     " 12:30",
@@ -53,6 +54,7 @@ TIMES = (
     " 12:30 am",
     " 12:60",
     "T",
+    ", 9:05",
 )
 
 
@@ -137,8 +139,10 @@ def test_text_is_a_date_of_a_form_where_the_reading_says_so(form, dialect):
         pd.Timestamp(day)
         for day in ("1900-02-28", "1900-03-01", "2000-02-29", "2024-02-29", "1970-01-01", "1969-12-31")
     ]
-    days += [pd.Timestamp("1890-01-01") + pd.Timedelta(days=int(k)) for k in rng.integers(0, 60_000, 150)]
-    days = [day.strftime(form or "%Y-%m-%d") for day in days]
+    days += [pd.Timestamp("1890-01-01") + pd.Timedelta(days=int(k)) for k in rng.integers(0, 60_000, 50)]
+    styles = (form, form.replace("%b", "%B"), form) if form else ("%Y-%m-%d",)
+    days = [day.strftime(styles[k % len(styles)]) for k, day in enumerate(days)]
+    days = [(day, day.upper(), day.lower())[k // 2 % 3] for k, day in enumerate(days)]
     wrong = [
         "1900-02-29",
         "2023-02-29",

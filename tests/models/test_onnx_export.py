@@ -150,10 +150,12 @@ def test_a_column_of_unix_times_keeps_its_digits(tmp_path):
     assert np.abs(in_float32 - scores).max() > 0.01 * np.ptp(scores)  # what an input in float32 would have lost
 
 
-@pytest.mark.parametrize("name", slow_except(slow.MODELS, ["AUCClassifier", "TableClassifier", *ALGORITHMS]))
+@pytest.mark.parametrize("name", slow_except(slow.MODELS, ["AUCClassifier", "TableClassifier", "kernel", *ALGORITHMS]))
 def test_scores_of_training_rows_with_unix_times_differ_by_rounding_only(name, tmp_path):
     rows, y = unix_times(86_400)
-    others = {"AUCClassifier": AUCClassifier("squared", alpha=0.1), "TableClassifier": aucmax.TableClassifier("curves")}
+    squared = AUCClassifier("squared", alpha=0.1)
+    others = {"AUCClassifier": squared, "TableClassifier": aucmax.TableClassifier("curves")}
+    others["kernel"] = make_pipeline(aucmax.KMeansNystroem(random_state=0), AUCClassifier("squared", alpha=1e-6))
     model = make(name) if name in ALGORITHMS else others[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -214,7 +216,8 @@ def test_export_onnx_metadata(tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "model.onnx"
     export_onnx(fitted(make("NSOLAM")), path)
-    assert properties(path) == {"aucmax": aucmax.__version__, "algorithm": "StandardScaler + KMeansNystroem + SOLAM"}
+    steps = "StandardScaler + KMeansNystroem + StandardScaler + SOLAM"
+    assert properties(path) == {"aucmax": aucmax.__version__, "algorithm": steps}
     frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(12)])
     export_onnx(AUCClassifier(alpha=0.1).fit(frame, Y), path)
     assert json.loads(properties(path)["feature_names"]) == list(frame.columns)

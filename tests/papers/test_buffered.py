@@ -157,7 +157,7 @@ def test_a_reservoir_is_a_uniform_sample():
     rng, n_draws = np.random.RandomState(0), 20_000
     there = np.zeros((n_draws, 30))
     for kept in there:
-        slots = reservoir_slots(ClassBuffers.empty(6), np.ones(30, bool), rng)
+        slots = reservoir_slots(ClassBuffers.empty(6), np.ones(30, bool), rng.random_sample(30))
         last = {slot: row for row, slot in enumerate(slots) if slot >= 0}
         assert len(last) == 6
         kept[list(last.values())] = 1
@@ -172,9 +172,9 @@ def test_reservoir_slots_continue_from_the_rows_seen():
     buffers = ClassBuffers.empty(4)
     np.testing.assert_array_equal(fifo_slots(buffers, positive), plain_slots(positive.astype(int), 4))
     first, second, rng = positive[:25], positive[25:], np.random.RandomState(2)
-    slots = reservoir_slots(buffers, first, rng)
+    slots = reservoir_slots(buffers, first, rng.random_sample(25))
     buffers.counts[:] = np.count_nonzero(~first), np.count_nonzero(first)
-    slots = np.append(slots, reservoir_slots(buffers, second, rng))
+    slots = np.append(slots, reservoir_slots(buffers, second, rng.random_sample(15)))
     np.testing.assert_array_equal(slots, plain_slots(positive.astype(int), 4, seed=2))
 
 

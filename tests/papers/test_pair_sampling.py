@@ -9,9 +9,10 @@ from sklearn.preprocessing import StandardScaler
 
 from aucmax import ASAM, PSAM
 from aucmax.papers.engine.averages import AveragedWeights
+from aucmax.papers.engine.buffers import ClassBuffers
 from aucmax.papers.engine.row_access import coordinates, view_rows
 from aucmax.papers.engine.sample import Sample, Scaling
-from aucmax.papers.psam import PairSample, PairState, pair_epoch
+from aucmax.papers.psam import RESERVOIR, PairSample, PairState, pair_epoch
 from aucmax.rows.memory import MemoryRows
 
 PASSES = np.array([1, 4, 16, 64, 256])
@@ -93,11 +94,11 @@ def test_pair_sampling_with_a_large_alpha_does_not_diverge(kind, alpha, problem)
 def one_step(kind, w, z, alpha, eta0, t=0):
     """Return the weights after a step on one pair."""
     rows = view_rows(np.stack([z, np.zeros(len(z))]), *Scaling.none(len(z)))
-    state = PairState(AveragedWeights.zeros(len(z)), np.array([float(t)]))
+    state = PairState(AveragedWeights.zeros(len(z)), np.array([t, 0.0, 0.0]), ClassBuffers.empty(1))
     coordinates(state.w.u)[:] = w
     pair = np.array([0], np.uint64), np.array([1], np.uint64)
     pair_epoch(state, rows, *pair, kind()._step, alpha, 1 / eta0, 1000.0, 1000.0)
-    assert state.steps[0] == t + 1
+    assert state.scalars[0] == t + 1
     return coordinates(state.w.last())
 
 
@@ -171,7 +172,7 @@ def test_pair_sampling_steps_are_algorithm_1(kind, make, skips, problem):
     clf = kind(**parameters, standardize=False, max_iter=2, random_state=5).fit(make(X), y)
     np.testing.assert_allclose(clf.coef_[0], average, rtol=1e-9)
     np.testing.assert_allclose(clf.state_.w.last()[:-2], w, rtol=1e-9)
-    assert clf.state_.steps[0] == 2 * n
+    assert clf.state_.scalars[0] == 2 * n
 
 
 @both
@@ -228,3 +229,54 @@ def test_pair_sampling_refuses_parameters(kind, problem):
         with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of {kind.__name__} must be .*Got 0"):
             kind(**{parameter: value}).fit(X, y)
     assert "shuffle" not in kind().get_params()
+
+
+# Streams
+
+
+def plain_stream(kind, X, y, draws, alpha, every, size=RESERVOIR):
+    """Return the average of the weights: each row makes a step with a kept row of the other class."""
+    w, kept, n_seen, norms, averaged = np.zeros(X.shape[1]), ([], []), [0, 0], [], []
+    for x, c, u in zip(X, y, draws, strict=True):
+        if others := kept[1 - c]:
+            z = (x - others[int(u * len(others))]) * (1 if c else -1)
+            norms.append(z @ z)
+            t, bend = len(norms), np.mean(norms)
+            if z @ w < 1:
+                slope = 1 if kind is PSAM else min(1 - z @ w, 1)
+                w = w + min(slope / (alpha * t + bend), (1 - z @ w) / (z @ z)) * z
+            if t % every == 0:
+                w = w * (alpha * (t - every) + bend) / (alpha * t + bend)
+                averaged.append(w)
+        n_seen[c] += 1
+        slot = len(kept[c]) if len(kept[c]) < size else int(u * n_seen[c])
+        kept[c][slot : slot + 1] = [x] * (slot < size)
+    return np.mean(averaged, axis=0)
+
+
+@both
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_a_stream_of_any_split_is_the_plain_one(kind, layout):
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((400, 3)) * (rng.random((400, 3)) < 0.7), (rng.random(400) < 0.4).astype(int)
+    X[:, 0] += y
+    y[:5] = 0  # without a step
+    expected = plain_stream(kind, X, y, np.random.RandomState(5).random_sample(400), 0.01, 16)
+    for starts in ([0], [0, 3, 4, 250]):
+        clf = kind(alpha=0.01, random_state=5)
+        for start, stop in zip(starts, [*starts[1:], 400], strict=True):
+            clf.partial_fit(layout(X[start:stop]), y[start:stop], classes=[0, 1])
+        np.testing.assert_allclose(clf.coef_[0], expected, rtol=1e-9)
+    repeated = kind(alpha=0.01, random_state=5).partial_fit(X[:200], y[:200], sample_weight=np.full(200, 2.0))
+    twice = kind(alpha=0.01, random_state=5).partial_fit(np.repeat(X[:200], 2, axis=0), np.repeat(y[:200], 2))
+    np.testing.assert_array_equal(repeated.coef_, twice.coef_)
+
+
+@both
+def test_a_stream_after_fit_continues_on_its_columns(kind, problem):
+    X, y, Z = problem
+    clf = kind(alpha=0.03, max_iter=200, random_state=0).fit(X, y)
+    before = objective(kind, Z, 0.03, clf.coef_[0])
+    for _ in range(20):
+        clf.partial_fit(X, y)
+    assert objective(kind, Z, 0.03, clf.coef_[0]) < 1.01 * before

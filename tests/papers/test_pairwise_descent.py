@@ -1,4 +1,4 @@
-"""PairwiseDescent: every step passes the paper's test, and the steps lead to the known minima."""
+"""PairwiseDescent and LogisticDescent: every step passes the paper's test, and the steps lead to the known minima."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ from checks import what_is_expected
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aucmax import SVMOR, AUCClassifier, PairwiseDescent
+from aucmax import SVMOR, AUCClassifier, LogisticDescent, PairwiseDescent
 from aucmax.datasets import make_gaussian
 from aucmax.papers import ALGORITHMS
 from aucmax.solvers import descent
@@ -20,7 +21,7 @@ cut_short = pytest.mark.filterwarnings("ignore:Gradient descent stopped:sklearn.
 
 @cut_short
 @pytest.mark.slow
-@parametrize_with_checks([PairwiseDescent("logistic")])  # the other: test_estimator_checks.py
+@parametrize_with_checks([PairwiseDescent("logistic"), LogisticDescent()])  # the other: test_estimator_checks.py
 def test_estimator_check_of_pairwise_descent(estimator, check):
     with what_is_expected(check):
         check(estimator)
@@ -45,8 +46,8 @@ def steps(monkeypatch):
     """The steps that a fit takes: where from, along which gradient, and where to."""
     taken = []
 
-    def watched(at, direction, slack):
-        new = step(at, direction, slack)
+    def watched(at, direction, *search):
+        new = step(at, direction, *search)
         taken.append((at.v, -direction, None if new is None else new.v))
         return new
 
@@ -187,3 +188,49 @@ def test_pairwise_descent_of_columns_without_information():
 def test_the_registry_has_one_for_each_loss():
     made = [ALGORITHMS[name]() for name in ("PairwiseDescent", "PairwiseDescentLog")]
     assert [clf.loss for clf in made] == list(LOSSES)
+
+
+# The logistic loss of single rows
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_logistic_descent_ends_at_logistic_regression(standardize):
+    X, y = make_rows()
+    X /= X.std(axis=0)
+    clf = LogisticDescent(alpha=0.05, standardize=standardize, max_iter=20_000).fit(X, y)
+    exact = LogisticRegression(C=1 / (80 * 0.05), tol=1e-10, max_iter=1000).fit(X, y)
+    assert_allclose(clf.coef_, exact.coef_, rtol=1e-4)
+    assert_allclose(clf.intercept_, exact.intercept_, rtol=1e-4)
+    assert_allclose(clf.predict_proba(X), exact.predict_proba(X), rtol=1e-4)
+    assert_allclose(clf.predict(X), exact.predict(X))
+    assert_allclose(clf.priors_, [1 - y.mean(), y.mean()])
+    assert np.all(np.diff(clf.history_["value"]) <= 0)
+    assert clf.history_["gradient_norm"][-1] <= 1e-7 * clf.history_["gradient_norm"][0] * 10
+    assert LogisticDescent(tol=0.1).fit(X, y).alpha_ == 1 / 80
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_logistic_descent_invariances(standardize):
+    X, y = make_rows()
+    X = X / X.std(axis=0) - X.mean(axis=0) / X.std(axis=0) / 2
+    clf = LogisticDescent(alpha=0.1, tol=0.05, standardize=standardize)
+    coef, offset = clf.fit(X, y).coef_, clf.intercept_
+    times = np.random.default_rng(1).integers(0, 4, len(y))
+    repeated = LogisticDescent(tol=0.1).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = LogisticDescent(tol=0.1).fit(X, y, times)
+    assert weighted.alpha_ == pytest.approx(1 / times.sum())
+    assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
+    assert_allclose(clf.fit(sparse.csr_array(X), y).coef_, coef, rtol=1e-6)
+    swapped = clf.fit(X, 1 - y)
+    assert_allclose(swapped.coef_, -coef, rtol=1e-6)
+    assert_allclose(swapped.intercept_, -offset, rtol=1e-6)
+    if standardize:  # nothing depends on units and origins
+        far = clf.fit(X * [1e-3, 1, 1e3, 7] + [0, 1e9, 5, 0], y)
+        assert_allclose(far.coef_ * [1e-3, 1, 1e3, 7], coef, rtol=1e-5)
+
+
+def test_logistic_descent_that_is_cut_short_says_so():
+    X, y = make_rows()
+    with pytest.warns(ConvergenceWarning, match=r"^Gradient descent stopped at max_iter=3 .*LogisticRegression"):
+        assert LogisticDescent(max_iter=3).fit(X, y).n_iter_ == 3
+    assert LogisticDescent(variant="paper", max_iter=3, random_state=0).fit(X, y).n_iter_ == 3  # as in the paper

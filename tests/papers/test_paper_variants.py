@@ -1,13 +1,19 @@
 """The paper variants, step for step: after each pass they have the weights of the papers' pseudo-code in NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from oracles import cbr, gaussian, hard_thresholding, oam, opauc, pair_sampling, saddle_point, spam, spdam, univariate
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 import aucmax
+from aucmax.papers import ALGORITHMS
+from aucmax.papers.engine.epochs import StochasticClassifier
 
 PASSES = 3
 N_ROWS, N_COLUMNS = 121, 7  # a number that neither stages nor blocks divide
@@ -330,13 +336,24 @@ def test_paper_variant_draws_blocks_with_replacement(kind, monkeypatch):
 
 
 def test_every_stochastic_algorithm_has_a_case():
-    from aucmax.papers import ALGORITHMS
-    from aucmax.papers.engine.variant import VariantMixin
-
     kinds = {method.make for method in ALGORITHMS.values() if isinstance(method.make, type)}
-    with_variant = {kind for kind in kinds if issubclass(kind, VariantMixin)}
-    tested = {type(clf) for clf, _ in CASES.values()} | {aucmax.GaussianAUC, aucmax.GaussianError}
-    assert with_variant == tested
+    stochastic = {kind for kind in kinds if issubclass(kind, StochasticClassifier)}
+    assert stochastic == {type(clf) for clf, _ in CASES.values()}
+
+
+@pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - {"NBAM"}))
+def test_every_algorithm_has_a_paper_variant_on_unscaled_columns(name):
+    X, y = make_rows()
+    small = {"rank": 3, "max_iter": 5, "n_components": 5, "n_nonzero": 3, "random_state": 0, "variant": "paper"}
+    method = ALGORITHMS[name]
+    known = {parameter.rpartition("__")[2] for parameter in method().get_params()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fits = [
+            method(**{key: value for key, value in (small | more).items() if key in known}).fit(X, y)
+            for more in ({}, {"standardize": False})
+        ]
+    assert_array_equal(*(fit.decision_function(X) for fit in fits))
 
 
 @both_kinds
@@ -347,6 +364,7 @@ def test_the_gaussian_descents_are_those_of_algorithm_1(max_iter, kind):
     error = aucmax.GaussianError(variant="paper", max_iter=max_iter).fit(kind(X), y)
     expected = gaussian.gaussian_auc(X, y)
     assert len(expected) > 10
+    assert auc.n_iter_ == len(auc.history_["value"]) == min(max_iter, len(expected) - 1)
     np.testing.assert_allclose(auc.coef_[0], expected[: max_iter + 1][-1], rtol=0, atol=1e-10)
     expected = gaussian.gaussian_error(X, y)[: max_iter + 1][-1]
     directions = [w / np.linalg.norm(w) for w in (error.coef_[0], expected)]
@@ -366,6 +384,74 @@ def test_the_threshold_of_the_gaussian_error_is_the_weight_of_a_constant_column(
     found, expected = np.append(error.coef_, error.intercept_), iterates[: max_iter + 1][-1]
     assert abs(expected[-1]) > 0.01
     np.testing.assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected), rtol=0, atol=1e-10)
+
+
+@both_kinds
+@pytest.mark.parametrize("max_iter", [1, 7, 40])
+def test_descents_with_other_constants_of_the_line_search(max_iter, kind):
+    X, y = make_rows()
+    given = {"c": 0.3, "beta": 0.7, "eta0": 20.0, "max_iter": max_iter}
+    expected = gaussian.gaussian_auc(X, y, c=0.3, beta=0.7, alpha0=20.0)[: max_iter + 1]
+    auc = aucmax.GaussianAUC(variant="paper", **given).fit(kind(X), y)
+    np.testing.assert_allclose(auc.coef_[0], expected[-1], rtol=0, atol=1e-8 * np.abs(expected[-1]).max())
+    assert np.abs(expected[-1] - gaussian.gaussian_auc(X, y)[len(expected) - 1]).max() > 1e-3
+    steps = np.log(auc.history_["step"] / 20) / np.log(0.7)
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-9)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("max_iter", [1, 5, 40])
+def test_f_log_and_f_hinge_are_algorithm_1_from_a_random_start(max_iter, standardize):
+    X, y = make_rows()
+    Z = StandardScaler().fit_transform(X) if standardize else X
+    given = {"variant": "paper", "standardize": standardize, "max_iter": max_iter, "random_state": 3}
+    w0 = np.random.RandomState(3).standard_normal(N_COLUMNS)
+    w0 /= np.linalg.norm(w0)
+    for clf, F in (
+        (aucmax.LogisticDescent(**given), lambda w: gaussian.F_log(w, Z, y, 1 / N_ROWS)),
+        (aucmax.LogisticDescent(alpha=0.3, **given), lambda w: gaussian.F_log(w, Z, y, 0.3)),
+        (aucmax.PairwiseDescent(**given), lambda w: gaussian.F_hinge(w, Z, y)),
+    ):
+        expected = gaussian.descend(F, w0)[: max_iter + 1]
+        clf.fit(X, y)
+        np.testing.assert_allclose(clf.coef_[0] * (X.std(axis=0) if standardize else 1), expected[-1], atol=1e-9)
+        np.testing.assert_allclose(clf.history_["value"], [F(w)[0] for w in expected[1:]], rtol=1e-9)
+        norms = [np.linalg.norm(F(w)[1]) for w in expected[1:]]
+        np.testing.assert_allclose(clf.history_["gradient_norm"], norms, rtol=1e-7)
+        if isinstance(clf, aucmax.LogisticDescent):
+            np.testing.assert_allclose(clf.decision_function(X), Z @ expected[-1], rtol=0, atol=1e-9)
+        assert np.any(clf.fit(X, y).coef_ != clone(clf).set_params(random_state=4).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("solver", ["exact", "gradient"])
+def test_cross_covariances_are_those_of_the_paper(solver):
+    """Pairs of rows that share noise, in both orders of the columns: their difference has Sigma-- + Sigma++ - ..."""
+    X, y = make_rows()
+    rng = np.random.default_rng(0)
+    K = 0.1 * rng.standard_normal((N_COLUMNS, N_COLUMNS)) * X.var(axis=0).mean()
+    clf = aucmax.GaussianAUC(solver, variant="paper", cross_covariance=K, max_iter=30).fit(X, y)
+    positives, negatives = gaussian.class_moments(X, y)
+    if solver == "gradient":
+        expected = gaussian.gaussian_auc(X, y, Sigma_cross=K)[31 - 1]
+        np.testing.assert_allclose(clf.coef_[0], expected, rtol=0, atol=1e-9)
+    else:
+        w = np.linalg.solve(positives[1] + negatives[1] - K - K.T, positives[0] - negatives[0])
+        np.testing.assert_allclose(clf.coef_[0] / np.linalg.norm(clf.coef_), w / np.linalg.norm(w), rtol=1e-8)
+        scaled = clone(clf).set_params(standardize=True).fit(X, y)
+        np.testing.assert_allclose(scaled.coef_, clf.coef_, rtol=1e-8)
+    assert clf.expected_auc_ == pytest.approx(1 - gaussian.F_auc(clf.coef_[0], positives, negatives, K)[0], abs=1e-12)
+    independent = clone(clf).set_params(cross_covariance=None).fit(X, y)
+    assert np.abs(independent.expected_auc_ - clf.expected_auc_) > 1e-4
+
+
+def test_cross_covariances_are_checked():
+    X, y = make_rows()
+    with pytest.raises(
+        ValueError, match=r"^cross_covariance must be a finite matrix of shape \(7, 7\), got one of shape "
+    ):
+        aucmax.GaussianAUC(cross_covariance=np.eye(3)).fit(X, y)
+    with pytest.raises(ValueError, match=r"^cross_covariance is too large: x\+ - x- would have a negative variance"):
+        aucmax.GaussianAUC(cross_covariance=100 * np.eye(7)).fit(X, y)
 
 
 # What holds for every case, without an oracle

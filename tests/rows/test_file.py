@@ -16,10 +16,11 @@ from aucmax import BAM, SOLAM, AUCClassifier, ClassMoments, TableClassifier, ope
 from aucmax.cli.fit import can_read_blocks
 from aucmax.losses import LOSSES
 from aucmax.papers import ALGORITHMS
+from aucmax.papers.engine.epochs import OnlineClassifier
 from aucmax.rows.blocks import passes
 
 N_FEATURES = 5
-ONLINE = [name for name, method in ALGORITHMS.items() if method.online and not name.startswith("Gaussian")]
+ONLINE = [name for name, method in ALGORITHMS.items() if isinstance(method(), OnlineClassifier) and method.online]
 OF_BLOCKS = [name for name, make in ALGORITHMS.items() if name not in ONLINE and can_read_blocks(make())]
 ALPHAS = {"alphas": [1.0, 0.1, 0.01], "cv": 2}
 
@@ -46,6 +47,8 @@ BATCH = {
     "BAM": lambda: ALGORITHMS["BAM"](),
     "SVMPerf": lambda: ALGORITHMS["SVMPerf"](C=1e-3, tol=0.1),
     "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),
+    "LSSVM": lambda: ALGORITHMS["LSSVM"](),
+    "descent on rows": lambda: ALGORITHMS["LogisticDescent"](alpha=0.3, tol=1e-2),
     "descent on the hinge": lambda: ALGORITHMS["PairwiseDescent"](max_iter=8),
     "descent on the logistic loss": lambda: ALGORITHMS["PairwiseDescent"](loss="logistic", alpha=0.1),
     **{name: (lambda name=name: ALGORITHMS[name]()) for name in ("GaussianAUC", "GaussianError")},
@@ -352,6 +355,8 @@ RESUMED = {
     "SVMOR": lambda: ALGORITHMS["SVMOR"](C=1e-2, tol=0.1),
     "PairwiseDescent": lambda: ALGORITHMS["PairwiseDescent"](max_iter=5),
     "PairwiseDescentLog": lambda: ALGORITHMS["PairwiseDescentLog"](max_iter=5),
+    "LogisticDescent": lambda: ALGORITHMS["LogisticDescent"](max_iter=5),
+    "LSSVM": lambda: ALGORITHMS["LSSVM"](),
 }
 
 

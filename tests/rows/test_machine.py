@@ -229,7 +229,7 @@ for path in paths:
 LEAN = {
     *("AUCClassifier", "OPAUCf", "SOLAM", "RegSOLAM", "SPAM", "SPAMl1", "SPAMl1l2", "FSAUC", "SPDAM", "SHTAUC"),
     *("StoIHT", "HSGHT", "ASAM", "PSAM", "UniSqu", "UniExp", "UniLog", "OAM", "OAMgra", "CBRdiag", "BAM", "SVMPerf"),
-    *("SVMOR", "PairwiseDescent", "PairwiseDescentLog"),
+    *("SVMOR", "LSSVM", "PairwiseDescent", "PairwiseDescentLog", "LogisticDescent"),
 }
 OF_INDICES = [name for name in FITTED if name != "TableClassifier"]  # which takes tables alone
 

@@ -16,11 +16,13 @@ from threadpoolctl import threadpool_limits
 
 from aucmax import (
     BAM,
+    LSSVM,
     SVMOR,
     AUCClassifier,
     GaussianAUC,
     GaussianError,
     KMeansNystroem,
+    LogisticDescent,
     PairwiseDescent,
     SVMPerf,
 )
@@ -65,11 +67,13 @@ BATCH = (
     BAM(tol=1e-9),
     SVMPerf(C=0.01),
     SVMOR(C=1.0),
+    LSSVM(C=1.0),
     GaussianAUC(),
     GaussianAUC("gradient"),
     GaussianError(),
     PairwiseDescent(),
     PairwiseDescent("logistic", alpha=0.1),
+    LogisticDescent(alpha=0.3, tol=1e-3),
 )
 
 

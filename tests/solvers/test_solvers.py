@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import gaussian
 from problems import CLASSES, correlated_rows, dense, normal_equations, pairs
 from scipy import sparse
-from sklearn.covariance import OAS
+from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -25,8 +26,9 @@ from aucmax.solvers.square import (
     choose_solver,
     dual_path,
     eigen_solve,
+    held_out_alpha,
+    held_out_separation,
     shifted_cg,
-    shrinkage_alpha,
 )
 from aucmax.solvers.square import (
     solve as solve_system,
@@ -557,80 +559,65 @@ def test_choose_solver_factors_the_smaller_side(form, limit):
 # Shrinkage
 
 
-def balanced_problem(n=80, d=25, seed=0):
-    """Classes of the same centred rows Z, so that C_0 + C_1 = 2C, with means of their own."""
+def unequal_rows(n, d, seed=0):
+    """Gaussian rows, a third of them positive, with covariances of their own."""
     rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(n, d)) @ np.diag(np.linspace(0.2, 2, d))
-    Z -= Z.mean(axis=0)
-    X, y = np.vstack([Z, Z + rng.normal(size=d)]), np.repeat([0, 1], n)
-    return MomentProblem(ClassMoments(d).update(X, y), False), np.vstack([Z, Z])
+    y = np.where(np.arange(n) % 3 == 0, 1, -1)
+    roots = np.array([np.diag(np.linspace(0.2, 2, d)), np.linspace(1, 2, d) * rng.standard_normal((d, d)) / d**0.5])
+    X = np.einsum("ni,nij->nj", rng.standard_normal((n, d)), roots[(y > 0).astype(int)])
+    return X + np.where(y[:, None] > 0, 1.5 * d**-0.5, 0) * rng.standard_normal(d), y
 
 
-def share(problem, alpha):
-    """r, for which (1 - r) C + r mu I is a multiple of C + alpha I."""
-    mu = np.trace(problem.moments.pair_scatter() - np.outer(problem.moments.delta, problem.moments.delta))
-    mu /= problem.moments.n_features
-    return alpha / (alpha + mu)
-
-
-@pytest.mark.parametrize(("n", "d"), [(80, 25), (15, 60), (300, 3)])
-def test_shrinkage_is_the_oracle_approximating_one(n, d):
-    problem, Z = balanced_problem(n, d)
-    r = share(problem, shrinkage_alpha(problem))
-    # Equation (23) of Chen et al. (2010)
-    C = Z.T @ Z / len(Z)
-    square, trace = np.trace(C @ C), np.trace(C)
-    above = (1 - 2 / d) * square + trace**2
-    below = (len(Z) + 1 - 2 / d) * (square - trace**2 / d)
-    assert 0 < r < 1
-    assert r == pytest.approx(above / below, rel=1e-9)
-    # scikit-learn leaves out the terms 2 / d.
-    of_sklearn = OAS(assume_centered=True).fit(Z).shrinkage_
-    assert (1 - 2 / d) * of_sklearn <= r <= of_sklearn * (len(Z) + 1) / (len(Z) + 1 - 2 / d)
-
-
-def test_shrinkage_turns_w_to_the_shrunk_covariance():
-    rows = correlated_rows(40, 10, weighted=True)
-    moments = rows.moments()
-    problem = MomentProblem(moments, True)
-    alpha = shrinkage_alpha(problem)
-    M, delta = normal_equations(rows, problem.scale)
-    C = M - np.outer(delta, delta)
-    mu, n = np.trace(C) / 10, 4 / np.sum(1 / moments.weight)
-    square, trace = np.sum(C**2), np.trace(C)
-    r = (0.8 * square + trace**2) / ((n + 0.8) * (square - trace**2 / 10))
-    direction = np.linalg.solve((1 - r) * C + r * mu * np.eye(10), delta)
-    assert cosine(problem.path(np.array([alpha]), TOL)[0] * problem.scale, direction) > 1 - 1e-12
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize(("n", "d"), [(90, 12), (240, 60), (90, 120)])
+def test_held_out_auc_is_the_one_of_rows_left_out(n, d, pooled):
+    X, y = unequal_rows(n, d)
+    problem = MomentProblem(ClassMoments(d, [-1, 1]).update(X, y), False, pooled)
+    alphas = np.array([100.0, 1.0, 1e-1, 1e-2, 1e-4])
+    left_out = [gaussian.left_out_auc(X, y, alpha=alpha, pooled=pooled) for alpha in alphas]
+    assert np.ptp(left_out) > 0.02
+    np.testing.assert_allclose(ndtr(held_out_separation(problem, alphas)), left_out, atol=0.03)
+    chosen = gaussian.left_out_auc(X, y, alpha=held_out_alpha(problem), pooled=pooled)
+    assert chosen > max(left_out) - 0.01
 
 
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize(("n", "d"), [(4, 1), (4, 2), (4, 50), (30, 3), (1000, 5)])
-def test_shrinkage_stays_on_the_grid(n, d, standardize):
+def test_held_out_alpha_stays_on_the_grid(n, d, standardize):
     for seed in range(5):
         rows = correlated_rows(n, d, seed=seed)
-        moments = rows.moments()
-        problem = MomentProblem(moments, standardize)
-        M, delta = normal_equations(rows, problem.scale)
-        mean_eigenvalue = np.trace(M - np.outer(delta, delta)) / d
-        assert 0 <= shrinkage_alpha(problem) <= 1e4 * mean_eigenvalue * (1 + 1e-9)
+        problem = MomentProblem(rows.moments(), standardize)
+        level = np.trace(normal_equations(rows, problem.scale)[0]) / d
+        alpha = held_out_alpha(problem)
+        assert alpha == 0 or 0.99e-6 * level <= alpha <= 1.01e4 * level
 
 
-def test_shrinkage_of_spheres_is_the_end_of_the_grid():
-    Z = np.vstack([np.eye(4), -np.eye(4)])
-    X, y = np.vstack([Z, Z + 1]), np.repeat([0, 1], 8)
-    # C_0 + C_1 is the identity / 2: there is nothing to keep of its shape
-    assert shrinkage_alpha(MomentProblem(ClassMoments(4).update(X, y), False)) == pytest.approx(1e4 / 2)
-
-
-def test_shrinkage_of_points_is_none():
+def test_held_out_alpha_of_single_points_and_of_little_weight():
     X, y = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0, 1])
-    assert shrinkage_alpha(MomentProblem(ClassMoments(2).update(X, y), False)) == pytest.approx(0, abs=1e-12)
+    assert held_out_alpha(MomentProblem(ClassMoments(2).update(X, y), False)) > 0
+    X, y = unequal_rows(30, 4)
+    light = [ClassMoments(4, [-1, 1]).update(X, y, np.full(30, weight)) for weight in (1e-3, 1.0, 1e6)]
+    alphas = [held_out_alpha(MomentProblem(moments, False)) for moments in light]
+    assert alphas[0] > 1e3
+    assert alphas == sorted(alphas, reverse=True)
+
+
+def test_a_ridge_is_judged_by_the_auc_and_not_by_the_covariance():
+    """Few columns of large variance, none of which separates: towards the mean variance is the wrong way."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1600) % 2
+    X = rng.standard_normal((1600, 100)) + rng.standard_normal((1600, 50)) @ rng.standard_normal((50, 100)) * 3
+    signal = np.linalg.svd(X[y == 0])[2][-1]  # a direction of little variance
+    X += 2 * y[:, None] * signal
+    moments = ClassMoments(100).update(X, y)
+    problem = MomentProblem(moments, True)
+    (found, least), best = problem.path(np.array([held_out_alpha(problem), 0.0]), 0.0), signal
+    assert abs(cosine(found, best)) > abs(cosine(least, best)) - 0.01 > 0.5
 
 
 def test_more_rows_are_shrunk_less():
     alphas = []
     for n in (50, 500, 5000):
         moments = correlated_rows(n, 10, seed=3).moments()
-        alphas.append(shrinkage_alpha(MomentProblem(moments, True)))
-    assert alphas == sorted(alphas, reverse=True)
-    assert alphas[2] < 0.05 * alphas[0]
+        alphas.append(held_out_alpha(MomentProblem(moments, True)))
+    assert max(alphas[1:]) < 0.05 * alphas[0]

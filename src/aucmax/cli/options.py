@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..models.sql import DIALECTS
 from ..papers import ALGORITHMS
 
 
@@ -58,10 +59,7 @@ Header = Annotated[
 ZeroBased = Annotated[bool, data("LIBSVM that counts columns from 0.", None, "--zero-based")]
 ReportPath = Annotated[Path | None, output("Write a report.", "HTML", "--report")]
 Force = Annotated[bool, output("Replace files that exist.", None, "--force")]
-Dialect = Annotated[
-    Literal["postgres", "duckdb", "sqlite", "mysql", "bigquery", "snowflake", "spark"],
-    output("The database that SQL is for.", "NAME"),
-]
+Dialect = Annotated[str, output(f"The database that SQL is for: {', '.join(DIALECTS)}.", "NAME")]
 Table = Annotated[
     str | None,
     output("The table of the database: SQL is then a SELECT statement, and otherwise an expression.", "NAME"),

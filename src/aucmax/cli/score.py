@@ -25,7 +25,7 @@ from ..rows.validate import TooManyColumnsError
 from ..tables.reading import Reading
 from ..tables.reading.kinds import NO_OVERRIDES
 from ..tables.reading.summary import SECONDS
-from ..tables.reading.table import count_cells, make_reading, summarise_table
+from ..tables.reading.table import make_reading, summarise_table
 from .checks import check_used
 from .console import Console, on_block
 from .table_model import UnseenValues, find_reading, is_table_model, read_as_numbers, scored_as, split_model
@@ -60,7 +60,7 @@ def keeping(option: str, column: str | None = None) -> Iterator[None]:
 
 
 def read_times(name: str, column: str, cells: Sequence[str]) -> np.ndarray:
-    """Return a column of dates or numbers, given its cells as text."""
+    """Return a column of dates or numbers, given its cells as text; NaT or NaN where there is none."""
     import pyarrow as pa
 
     table = pa.table({column: pa.array(cells, pa.string())})
@@ -71,12 +71,10 @@ def read_times(name: str, column: str, cells: Sequence[str]) -> np.ndarray:
             f"{name}: --time needs dates or numbers, and {column!r} is not such a column ({found.reason})."
         )
     values = reading.codes(table)[0][:, 0]
-    if np.isnan(values).any():
-        gaps = count_cells(int(np.isnan(values).sum()))
-        raise ValueError(f"{name}: --time needs a date in each row, and {column!r} has {gaps} without one.")
     if found.kind == "number":
         return values
-    return np.rint(found.latest - values * SECONDS).astype("M8[s]")  # they are read as ages in days
+    seconds = np.rint(found.latest - values * SECONDS)  # they are read as ages in days
+    return np.where(np.isnan(values), np.datetime64("NaT"), np.nan_to_num(seconds).astype("M8[s]"))
 
 
 def find_classes(source: Source, rows: Block, positive: str | None) -> tuple[Classes, np.ndarray]:

@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.special import stdtr
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
-from .._text import ArgumentError
+from .._text import ArgumentError, warn_user
 from ..papers.registry import Method
 from ..rows.validate import check_groups, check_rows, check_weights, find_classes
 from ..tables.reading.table import Levels
@@ -168,7 +168,8 @@ def compare(
     groups : array-like of shape (n_samples,), default=None
         Groups of rows, such as the visits of a patient: no group is in the training part and in the test part.
     time : array-like of shape (n_samples,), default=None
-        When each row was seen. If given, each fold tests on the rows that come next after its training rows.
+        When each row was seen. If given, each fold tests on the rows that come next after its training rows. Rows
+        without a time are left out, with a warning.
     levels : Levels of shape (n_samples, n_columns), default=None
         The same rows with the levels of their table, for methods whose `takes_tables` is True.
     data : str, default=""
@@ -215,6 +216,10 @@ def compare(
             raise ValueError(f"{name} must be at least {least}, got {count}.")
     X, y = _check_data(X, y)
     extras = _check_extras(X, sample_weight, groups, time, n_repeats)
+    if time is not None and not (known := ~np.isnan(np.asarray(extras.order))).all():
+        where = f"{data}: " if data else ""
+        warn_user(f"{where}{np.count_nonzero(~known):,} of {len(y):,} rows have no time and are left out.")
+        X, y, extras, levels = X[known], y[known], extras.of(known), None if levels is None else levels[known]
     chosen = [find_method(method) if isinstance(method, str) else method for method in methods]
     names = [method.name for method in chosen]
     if not names or len(set(names)) < len(names):
@@ -261,10 +266,11 @@ def _check_extras(X: Any, sample_weight: Any, groups: Any, time: Any, n_repeats:
         return Extras(check_weights(sample_weight, X), check_groups(groups, X))
     times: np.ndarray = column_or_1d(time)
     check_consistent_length(X, times)
-    if times.dtype.kind not in "biufM" or (times != times).any():
-        raise ArgumentError("{time=} must be numbers or dates, without gaps.")
+    if times.dtype.kind not in "biufM":
+        raise ArgumentError("{time=} must be numbers or dates.")
+    gaps = np.isnat(times) if times.dtype.kind == "M" else np.isnan(times)
     times = times.astype("M8[us]").astype(np.int64) if times.dtype.kind == "M" else times
-    return Extras(check_weights(sample_weight, X), times)
+    return Extras(check_weights(sample_weight, X), np.where(gaps, np.nan, times) if gaps.any() else times)
 
 
 def _fit_split(

@@ -47,11 +47,18 @@ def unreadable(column: str, value: Any, expected: str) -> ValueError:
     return ValueError(f"column {column!r}: found {str(value)[:40]!r} where {expected} is expected")
 
 
+def cell_of(row: Mapping[str, Any], column: str) -> Any:
+    """Return a cell of a row."""
+    if column not in row:
+        raise ValueError(f"column {column!r} is not in the row")
+    return row[column]
+
+
 def read_level(
     row: Mapping[str, Any], column: str, na_values: tuple[str, ...], numbers: Mapping[float, str]
 ) -> str | None:
     """Return the level of a row, None if it is missing; `numbers` are the levels by their value."""
-    value = row[column]
+    value = cell_of(row, column)
     if is_missing(value, na_values):
         return None
     text = to_text(value)
@@ -62,20 +69,21 @@ def read_level(
 
 def read_truth(row: Mapping[str, Any], column: str, na_values: tuple[str, ...]) -> float | None:
     """Return 1 for a word for true and 0 for one for false, None if it is missing."""
-    if is_missing(row[column], na_values):
+    value = cell_of(row, column)
+    if is_missing(value, na_values):
         return None
-    word = to_text(row[column]).lower()
-    for value, words in ((1.0, ("1", *(yes for yes, _ in BOOLEANS))), (0.0, ("0", *(no for _, no in BOOLEANS)))):
+    word = to_text(value).lower()
+    for truth, words in ((1.0, ("1", *(yes for yes, _ in BOOLEANS))), (0.0, ("0", *(no for _, no in BOOLEANS)))):
         if word in words:
-            return value
-    raise unreadable(column, row[column], "yes or no")
+            return truth
+    raise unreadable(column, value, "yes or no")
 
 
 def read_number(
     row: Mapping[str, Any], column: str, na_values: tuple[str, ...], sign: str, thousands: str, decimal: str
 ) -> float | None:
     """Return a number, None if it is missing. A text has the form that `sign`, `thousands` and `decimal` say."""
-    value = row[column]
+    value = cell_of(row, column)
     if is_missing(value, na_values):
         return None
     found = native_number(value)
@@ -145,7 +153,7 @@ def number_pattern(sign: str, thousands: str, decimal: str, exponent: str = "[0-
 
 def read_hours(row: Mapping[str, Any], column: str, na_values: tuple[str, ...]) -> float | None:
     """Return a time of day as hours, None if it is missing."""
-    value = row[column]
+    value = cell_of(row, column)
     if is_missing(value, na_values):
         return None
     hours, found = native_number(value), re.fullmatch(TIME, to_text(value))
@@ -158,7 +166,7 @@ def read_hours(row: Mapping[str, Any], column: str, na_values: tuple[str, ...]) 
 
 def read_date(row: Mapping[str, Any], column: str, na_values: tuple[str, ...], form: str) -> float | None:
     """Return a date as seconds since 1970 by the clock that wrote it, None if it is missing."""
-    value = row[column]
+    value = cell_of(row, column)
     if is_missing(value, na_values):
         return None
     if type(value).__name__ == "datetime64":
@@ -178,7 +186,8 @@ def read_date(row: Mapping[str, Any], column: str, na_values: tuple[str, ...], f
 
 def date_pattern(form: str) -> str:
     """Return the pattern of dates of a form."""
-    return re.sub("%.", lambda found: DATE_PARTS[found[0]], form.replace(".", "[.]"))
+    pattern = re.sub("%.", lambda found: DATE_PARTS[found[0]], form.replace(".", "[.]"))
+    return pattern.replace("{1,2}", "{2}") if form == "%Y%m%d" else pattern
 
 
 def days_of(found: re.Match[str]) -> int | None:

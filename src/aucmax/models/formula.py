@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._base import LinearAUCClassifier
-from .._text import one_line as one_line
+from .._text import one_line
 from ..tables.classifier import TableClassifier
 from ..tables.curves import Values, list_values, term_name
 from ..tables.encoder import TableEncoder
@@ -55,6 +55,7 @@ class Formula(NamedTuple):
     reading: Reading
     base: float
     summands: list[Cases | Slope]
+    notes: Sequence[str] = ()  # further lines of the header
 
     @property
     def header(self) -> list[str]:
@@ -67,6 +68,7 @@ class Formula(NamedTuple):
         lines = [
             f"{self.title}, aucmax {__version__}, written on {date.today()}",
             f"classes {negative} and {positive}: the score is high for the last",
+            *self.notes,
         ]
         lines += [f"column {name!r}: {describe(about[name])}" for name in columns]
         return [one_line(line) for line in lines]
@@ -87,7 +89,9 @@ def describe(column: Column) -> str:
     return f"{column.kind}, {column.reason}" if column.reason else column.kind
 
 
-def card_formula(title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]]) -> Formula:
+def card_formula(
+    title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]], notes: Sequence[str] = ()
+) -> Formula:
     """Return terms of a fitted table model, with an amount for each of their cells, as a formula."""
     summands: list[Cases | Slope] = []
     for term, amounts in lines:
@@ -95,7 +99,7 @@ def card_formula(title: str, model: Any, base: float, lines: Iterable[tuple[Term
         cells = zip(itertools.product(*sides), amounts, strict=True)
         cases = [(values, amount) for values, amount in cells if all(map(has_values, values))]
         summands.append(Cases(term_name(model, term), term.columns, cases))
-    return Formula(title, model.classes_, model.reading_, base, summands)
+    return Formula(title, model.classes_, model.reading_, base, summands, notes)
 
 
 def has_values(values: Values) -> bool:

@@ -233,7 +233,7 @@ def project(graph: Graph, step: Any, rows: str) -> str:
 
 def kernel_features(graph: Graph, step: Any, rows: str) -> str:
     """Add a ``KMeansNystroem``."""
-    kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64), centered=True)
+    kernel = GaussianKernel(step.components_, step.gamma_, np.dtype(np.float64))
     # No product of a number and the rows: runtimes merge it into the matrix product and round the number to float32.
     Z = graph.add("Sub", rows, kernel.center)
     K = graph.add("Sub", graph.add("MatMul", Z, kernel.unit * kernel.slopes), kernel.norms)

@@ -6,13 +6,14 @@ import inspect
 import math
 from typing import Any
 
+from .._text import one_line
 from ..tables.curves import Values
 from ..tables.reading import Reading
 from ..tables.reading.cells import BLANK, BOOLEANS, MINUS, MISSING, number_form
 from ..tables.reading.dates import DATE_FORMS, TIME_FORM
 from ..tables.reading.kinds import LABELS, Column, Part
 from . import cell_reader
-from .formula import Cases, Formula, Slope, make_formula, numeric_levels, one_line, owners_of, places_of
+from .formula import Cases, Formula, Slope, make_formula, numeric_levels, owners_of, places_of
 
 SHARED = {"BLANK": BLANK, "BOOLEANS": BOOLEANS, "MINUS": MINUS, "MISSING": MISSING}
 
@@ -115,11 +116,10 @@ def _add(summand: Cases | Slope, reading: Reading) -> list[str]:
                 f"total += {summand.weight!r} * {value}",
             ]
         return [*lines, f"total += {absent} if {value} is None else {summand.weight!r} * {value}"]
-    for n, (values, amount) in enumerate(summand.cases):
-        conditions = [
-            condition(each, f"v{j}", reading.parts[j]) for each, j in zip(values, summand.places, strict=True)
-        ]
-        lines += [f"{'elif' if n else 'if'} {' and '.join(conditions)}:", f"    total += {amount!r}"]
+    for values, amount in summand.cases:  # of which one holds; a chain of elif would be too deep for the parser
+        sides = zip(values, summand.places, strict=True)
+        conditions = [condition(each, f"v{j}", reading.parts[j]) for each, j in sides]
+        lines += [f"if {' and '.join(conditions)}:", f"    total += {amount!r}"]
     return lines
 
 

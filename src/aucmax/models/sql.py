@@ -13,6 +13,7 @@ until only a few words are left (`_matches_number`). Dates are computed from the
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 import math
@@ -20,15 +21,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .._text import ArgumentError
+from .._text import ArgumentError, one_line
 from ..tables.curves import Values
 from ..tables.reading import Reading
 from ..tables.reading.cells import BLANK, BOOLEANS, MINUS, MISSING, number_form
-from ..tables.reading.dates import TIME_FORM
+from ..tables.reading.dates import DIGITS_FORM, TIME_FORM
 from ..tables.reading.kinds import LABELS, Column, Part
 from ..tables.reading.summary import SECONDS
-from .cell_reader import number_pattern
-from .formula import Cases, Formula, Slope, make_formula, numeric_levels, one_line, owners_of, places_of
+from .cell_reader import MONTHS, number_pattern
+from .formula import Cases, Formula, Slope, make_formula, numeric_levels, owners_of, places_of
 
 WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
 # So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
@@ -56,7 +57,7 @@ class Dialect(NamedTuple):
     is_text: str  # whether a column is text
     matches: str  # whether a text {} is in a {pattern}
     divide: str  # the quotient of whole numbers, rounded down
-    find: str  # the place of a character {c} in a text, from 1
+    find: str  # the place of a mark {c} in a text, from 1
     join: str  # two texts
     cte: str = "AS"  # that is computed once
     native: str = ""  # a number of a type of numbers, where its text would lose digits
@@ -100,7 +101,8 @@ DIALECTS = {
             "snowflake", '"', "\\u", "CAST({} AS VARCHAR)", "TRIM({}, {blanks})",
             "TRY_TO_DOUBLE({})", "TRY_TO_NUMBER({})",
             "TYPEOF(TO_VARIANT({})) = 'VARCHAR'", "REGEXP_LIKE({}, {pattern})",
-            "FLOOR({} / {by})", "CHARINDEX('{c}', {})", "CONCAT({}, {other})", "AS", "AS_DOUBLE(TO_VARIANT({}))",
+            "FLOOR({} / {by})", "CHARINDEX('{c}', {})", "CONCAT({}, {other})", "AS",
+            "COALESCE(AS_DOUBLE(TO_VARIANT({0})), CAST(AS_BOOLEAN(TO_VARIANT({0})) AS INTEGER))",
         ),
         Dialect(
             "spark", "`", "\\u", "CAST({} AS STRING)", "TRIM(BOTH {blanks} FROM {})",
@@ -111,14 +113,19 @@ DIALECTS = {
     )
 }  # fmt: skip
 LINE = "\n  "
-STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # an expression with a subquery might not run in them
+STATEMENTS_ONLY = ("bigquery", "snowflake", "spark")  # they may refuse a subquery about the row around it
+MOST_SELECTED = {"sqlite": 2000, "postgres": 1664, "mysql": 4096}
+WITHOUT_TRUTH = ("sqlite", "mysql")  # whose truth values are numbers
+RELATIVES = {"oracle": "postgres", "redshift": "postgres", "mariadb": "mysql", "databricks": "spark", "hive": "spark"}
 
 
 def find_dialect(name: str) -> Dialect:
     """Return a dialect by its name."""
-    if name not in DIALECTS:
-        raise ValueError(f"dialect is {name!r}: it is one of {', '.join(DIALECTS)}.")
-    return DIALECTS[name]
+    if name in DIALECTS:
+        return DIALECTS[name]
+    close = RELATIVES.get(name.lower()) or next(iter(difflib.get_close_matches(name.lower(), DIALECTS)), None)
+    nearest = f"; the nearest is {close}" if close else ""
+    raise ArgumentError("{dialect=} is one of {}, not {}{}.", ", ".join(DIALECTS), repr(name), nearest)
 
 
 # Words
@@ -151,31 +158,21 @@ def literal(dialect: Dialect, text: str) -> str:
     _utf8mb4 X'697427730a' _utf8mb4 X'5c27'
     """
     odd = not text.isprintable()
-    plain = "'" + text.replace("'", "''") + "'"
     if "\0" in text and dialect.name == "postgres":
         raise ValueError(f"{text!r} has a NUL character, which texts of PostgreSQL cannot have.")
     if dialect.escapes == "\\u":
         return "'" + "".join(_escaped(c, "'") for c in text) + "'"
-    if dialect.escapes in ("E", "X"):
-        if not odd and "\\" not in text:
-            return plain
-        if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
-            return f"_utf8mb4 X'{text.encode().hex()}'"
+    if not odd and (dialect.escapes == "CHR" or "\\" not in text):
+        return "'" + text.replace("'", "''") + "'"
+    if dialect.escapes == "X":  # whatever the mode of the server says about backslashes
+        return f"_utf8mb4 X'{text.encode().hex()}'"
+    if dialect.escapes == "E":
         return "E'" + "".join("''" if c == "'" else _escaped(c, "'") for c in text) + "'"
-    return _joined_characters(dialect, text) if odd else plain
-
-
-def _joined_characters(dialect: Dialect, text: str) -> str:
-    """Return a text in which control characters are written as numbers."""
-    runs = itertools.groupby(text, key=str.isprintable)
-    parts = []
-    for printable, run in runs:
-        if printable:
-            parts.append("'" + "".join(run).replace("'", "''") + "'")
-        elif dialect.name == "sqlite":
-            parts.append(f"CHAR({', '.join(str(ord(c)) for c in run)})")
-        else:
-            parts += [f"CHR({ord(c)})" for c in run]
+    function, parts = "CHAR" if dialect.name == "sqlite" else "CHR", []
+    for printable, run in itertools.groupby(text, key=str.isprintable):
+        characters = list(run)
+        plain = literal(dialect, "".join(characters)) if printable else ""
+        parts += [plain] if printable else [f"{function}({ord(c)})" for c in characters]
     return f"({' || '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
@@ -253,11 +250,11 @@ class Layers:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.named: list[dict[str, str]] = [{} for _ in range(5)]
+        self.named: list[dict[str, str]] = [{} for _ in range(9)]
 
     def with_carried(self, total: str) -> list[list[str]]:
         """Return what the layers select: their own expressions, and the earlier names that later ones need."""
-        names, found = re.compile(rf"\b{self.prefix}[a-z]+[0-9]+\b"), []
+        names, found = re.compile(rf"\b{self.prefix}[a-z]+[0-9_]+\b"), []
         needed = set(names.findall(total))
         for n in range(len(self.named) - 1, -1, -1):
             earlier = [name for layer in self.named[:n] for name in layer if name in needed]
@@ -282,12 +279,17 @@ def value_of(dialect: Dialect, layers: Layers, x: str, t: str, column: Column, p
         )  # numbers of databases may have a point
         return layers.add(1, f"v{j}", f"CASE WHEN LOWER({t}) IN {yes} THEN 1 WHEN LOWER({t}) IN {no} THEN 0 END")
     if column.kind == "date":
-        return layers.add(4, f"v{j}", _date_part(dialect, parse_date(dialect, layers, t, column, k), column, part))
+        return layers.add(8, f"v{j}", parse_date(dialect, layers, t, column, part, k))
     if column.form == TIME_FORM:
         return layers.add(1, f"v{j}", parse_clock(dialect, t))
-    value = parse_number(dialect, layers.add(1, f"s{k}", tidied(dialect, t)), column.form)
-    if not column.form.endswith("%") and (column.form != "1234.5" or dialect.native):
-        native, of_text = native_number(dialect, x, t), dialect.is_text.format(x)
+    s, of_text, is_share = tidied(dialect, t), dialect.is_text.format(x), column.form.endswith("%")
+    if dialect.name not in WITHOUT_TRUTH and not is_share:  # a truth value is 1 or 0, as a table of Arrow has it
+        truth = f"CASE {t} WHEN 'true' THEN '1' ELSE '0' END"
+        s = f"CASE WHEN LOWER({t}) IN ('true', 'false') AND NOT ({of_text}) THEN {truth} ELSE {s} END"
+    s = layers.add(1, f"s{k}", s)
+    value = parse_number(dialect, s, column.form)
+    if not is_share and (column.form != "1234.5" or dialect.native):
+        native = native_number(dialect, x, s)
         value = f"CASE WHEN {t} IS NULL THEN NULL WHEN {of_text} THEN {value} ELSE {native} END"
         n = layers.add(2, f"n{k}", value)
         value = f"CASE WHEN ABS({n}) < 1e308 THEN {n} END"
@@ -351,66 +353,78 @@ def _matches_number(s: str, sign: str, thousands: str, decimal: str) -> str:
 
 
 def before(dialect: Dialect, x: str, c: str) -> str:
-    """Return the part of a text before the first of a character; all of it if it has none."""
+    """Return the part of a text before the first of a mark; all of it if it has none."""
     return f"SUBSTR({x}, 1, {_place(dialect, x, c)} - 1)"
 
 
 def after(dialect: Dialect, x: str, c: str) -> str:
-    """Return the part of a text after the first of a character."""
-    return f"SUBSTR({x}, {_place(dialect, x, c)} + 1)"
+    """Return the part of a text after the first of a mark."""
+    return f"SUBSTR({x}, {_place(dialect, x, c)} + {len(c)})"
 
 
 def _place(dialect: Dialect, x: str, c: str) -> str:
     return dialect.find.format(dialect.join.format(x, other=f"'{c}'"), c=c)
 
 
-class Date(NamedTuple):
-    """The days since 1 March of the year 0 and the seconds since midnight; all are NULL where there is no date."""
-
-    days: str
-    seconds: str
-    month: str
-
-
-def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, k: int) -> Date:
-    """Return the date of a cell; types of dates are cast to ISO 8601."""
-    form = column.form or ISO
-    found = re.fullmatch("%([Yymd])([-/.])%([Yymd])(?:[-/.]%([Yymd]))?", form)
-    if found is None:
-        raise ValueError(
-            f"column {column.name!r} has dates written as {form}, which SQL cannot read: fit it as a date type, or as "
-            "text such as 2024-01-31."
+def parse_date(dialect: Dialect, layers: Layers, t: str, column: Column, part: Part, k: int) -> str:
+    """Return the age of the date of a cell in days, or a part of it, counted from 0; dates of types are ISO 8601."""
+    forms = dict.fromkeys((ISO, column.form or ISO))
+    found = [_fields(dialect, layers, t, form, f"{k}_{n}") for n, form in enumerate(forms)]
+    cases = " ".join(f"WHEN {valid} THEN {n}" for n, (valid, _) in enumerate(found))
+    form = layers.add(4, f"form{k}", f"CASE {cases} END")
+    y, m, d, time = (
+        layers.add(
+            5, f"{c}{k}", f"CASE {form} {' '.join(f'WHEN {n} THEN {each[c]}' for n, (_, each) in enumerate(found))} END"
         )
-    forms = {ISO: ("Ymd", "-"), form: ("".join(found[n] or "" for n in (1, 3, 4)), found[2])}
-    text = replaced(t, ("'UTC'", "'Z'"), ("'T'", "' '"))
-    day = layers.add(1, f"day{k}", before(dialect, text, " "))
-    time = layers.add(1, f"time{k}", f"LTRIM({after(dialect, text, ' ')})")
-    fields = [_fields(dialect, day, *each) for each in forms.values()]
-    y, m, d = (
-        layers.add(2, f"{c}{k}", f"CASE {' '.join(f'WHEN {valid} THEN {values[c]}' for valid, values in fields)} END")
-        for c in "ymd"
+        for c in ("y", "m", "d", "time")
     )
-    alone = f"REPLACE(REPLACE({t}, 'T ', 'TT'), ' T', 'TT') NOT LIKE '%TT%' AND {t} NOT LIKE '%T'"  # a T and no blank
-    seconds = f"CASE WHEN {alone} AND {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END"
-    seconds = layers.add(2, f"c{k}", seconds)
+    seconds = layers.add(6, f"c{k}", f"CASE WHEN {_is_time(dialect, time)} THEN {_seconds(dialect, time)} END")
     days = f"CASE WHEN {_exists(dialect, y, m, d)} AND {seconds} IS NOT NULL THEN {_days(dialect, y, m, d)} END"
-    return Date(layers.add(3, f"e{k}", days), seconds, m)
+    days = layers.add(7, f"e{k}", days)  # since 1 March of the year 0
+    if not part.of_date:  # without whole numbers, which may be too large
+        latest = column.latest + DAYS_TO_1970 * SECONDS
+        return f"({latest!r}e0 - ({SECONDS}e0 * {days} + {seconds})) / {SECONDS}e0"
+    if part.of_date == "weekday":
+        return f"{days} + 2 - 7 * {dialect.divide.format(f'({days} + 2)', by=7)}"
+    value = f"{m} - 1" if part.of_date == "month" else dialect.divide.format(seconds, by=3600)
+    return f"CASE WHEN {days} IS NOT NULL THEN {value} END"
 
 
-def _fields(dialect: Dialect, day: str, order: str, mark: str) -> tuple[str, dict[str, str]]:
-    """Return whether a text is a year, a month and a day in an order, such as "dmY", and each of them."""
-    widths, fields, rest = {"Y": (4,), "y": (2,), "m": (1, 2), "d": (1, 2)}, {"d": "1"}, day
-    for letter in order:
-        fields[letter] = dialect.whole.format(before(dialect, rest, mark))
-        rest = after(dialect, rest, mark)
-    year = fields.get("Y") or f"({fields['y']} + CASE WHEN {fields['y']} < 69 THEN 2000 ELSE 1900 END)"
+def _fields(dialect: Dialect, layers: Layers, t: str, form: str, k: str) -> tuple[str, dict[str, str]]:
+    """Return whether a text begins with a date of a form, and its year, month and day, and the time after it."""
+    fields, valid, rest = {"d": "1"}, [], t
+    for n, (letter, mark) in enumerate(re.findall("%(.)([^%]*)", form), 1):
+        widths = [4] if letter == "Y" else [2] if letter == "y" or form == DIGITS_FORM else [1, 2]
+        field, rest_of = before(dialect, rest, mark), after(dialect, rest, mark)
+        if not mark and len(widths) == 1:
+            field, rest_of = f"SUBSTR({rest}, 1, {widths[0]})", f"SUBSTR({rest}, {widths[0] + 1})"
+        elif not mark:
+            field = before(dialect, replaced(rest, ("'T'", "' '"), ("','", "' '")), " ")
+            rest_of = f"SUBSTR({rest}, LENGTH({field}) + 1)"
+        field, rest = layers.add(n, f"{letter.lower()}{k}", field), layers.add(n, f"rest{k}_{n}", rest_of)
+        if letter == "b":
+            months = [(name[:width], number) for number, name in enumerate(MONTHS, 1) for width in (3, 9)]
+            cases = " ".join(f"WHEN '{name}' THEN {number}" for name, number in dict(months).items())
+            fields["m"] = layers.add(n + 1, f"m{k}", f"CASE LOWER({field}) {cases} END")
+            valid.append(f"{fields['m']} IS NOT NULL")
+        else:
+            fields[letter.lower()] = dialect.whole.format(field)
+            valid.append(_is_digits(dialect, field, widths))
+        if letter == "y":
+            fields["y"] += f" + CASE WHEN {field} < '69' THEN 2000 ELSE 1900 END"
+    first = f"SUBSTR({rest}, 1, 1)"
+    fields["time"] = (
+        f"REPLACE(CASE WHEN {rest} = '' THEN '' WHEN {first} = 'T' AND {rest} <> 'T' THEN SUBSTR({rest}, 2) "
+        f"WHEN {first} = ' ' OR SUBSTR({rest}, 1, 2) = ', ' THEN LTRIM(SUBSTR({rest}, 2)) END, 'UTC', 'Z')"
+    )
+    return " AND ".join(valid), fields
+
+
+def _is_digits(dialect: Dialect, x: str, widths: Sequence[int]) -> str:
+    """Return whether a text has digits alone, as many as one of the widths."""
     if dialect.matches:
-        pattern = f"[{mark}]".join(f"[0-9]{{{widths[c][0]},{widths[c][-1]}}}" for c in order)
-        valid = dialect.matches.format(day, pattern=literal(dialect, f"^{pattern}$"))
-    else:
-        spelled = itertools.product(*(["0" * width for width in widths[c]] for c in order))
-        valid = f"{zeros(day)} IN {listed(dialect, map(mark.join, spelled))}"
-    return valid, fields | {"y": year}
+        return dialect.matches.format(x, pattern=literal(dialect, f"^[0-9]{{{widths[0]},{widths[-1]}}}$"))
+    return f"{zeros(x)} IN {listed(dialect, ('0' * width for width in widths))}"
 
 
 def _exists(dialect: Dialect, y: str, m: str, d: str) -> str:
@@ -427,17 +441,6 @@ def _days(dialect: Dialect, y: str, m: str, d: str) -> str:
     fours, hundreds, cycles = (dialect.divide.format(march, by=by) for by in (4, 100, 400))
     months = " ".join(f"WHEN {month} THEN {days}" for month, days in enumerate(BEFORE_MONTH, 1))
     return f"365 * {march} + {fours} - {hundreds} + {cycles} + CASE {m} {months} END + {d} - 1"
-
-
-def _date_part(dialect: Dialect, date: Date, column: Column, part: Part) -> str:
-    """Return the age of a date in days, or a part of it, counted from 0."""
-    latest = column.latest + DAYS_TO_1970 * SECONDS
-    if not part.of_date:  # without whole numbers, which may be too large
-        return f"({latest!r}e0 - ({SECONDS}e0 * {date.days} + {date.seconds})) / {SECONDS}e0"
-    if part.of_date == "weekday":
-        return f"{date.days} + 2 - 7 * {dialect.divide.format(f'({date.days} + 2)', by=7)}"
-    value = f"{date.month} - 1" if part.of_date == "month" else dialect.divide.format(date.seconds, by=3600)
-    return f"CASE WHEN {date.days} IS NOT NULL THEN {value} END"
 
 
 def parse_clock(dialect: Dialect, t: str) -> str:
@@ -531,11 +534,14 @@ def to_sql(
     if table is None and keep is not None:
         raise ArgumentError("{keep=} names columns of a statement: give {table=}, too.")
     if table is None and dialect in STATEMENTS_ONLY:
-        raise ArgumentError(f"{{dialect={dialect!r}}} has statements, and no expressions: give {{table=}}.")
+        raise ArgumentError(
+            f"{{dialect={dialect!r}}} needs {{table=}}: an expression is a subquery about the row around it, which "
+            f"{dialect} may refuse."
+        )
     kept = [column.name for column in reading.columns if column.kind == "identifier"] if keep is None else [*keep]
     source = [table] if isinstance(table, str) else [*(table or [])]
     prefix, names = "", [*kept, *source, *(column.name for column in reading.columns)]
-    while any(re.fullmatch(f"{prefix}([a-z]+[0-9]+|score)", name, re.IGNORECASE) for name in names):
+    while any(re.fullmatch(f"{prefix}([a-z]+[0-9_]+|score)", name, re.IGNORECASE) for name in names):
         prefix += "_"
     layers = Layers(prefix)
     total = _total(target, formula, _cells(target, formula, layers))
@@ -543,7 +549,10 @@ def to_sql(
     header = "".join(f"-- {line}\n" for line in [*formula.header, *(no_key if source and not kept else [])])
     others = "".join(f"{identifier(target, name)}, " for name in kept) if source else ""
     rows, ctes = ".".join(identifier(target, each) for each in source), []
-    for n, layer in enumerate(layers.with_carried(total)):
+    selected, most = layers.with_carried(total), MOST_SELECTED.get(dialect, math.inf)
+    if (widest := max(map(len, selected), default=0) + len(kept)) > most:
+        raise ValueError(f"{dialect} selects at most {most:,} columns, and the SQL of this model has {widest:,}.")
+    for n, layer in enumerate(selected):
         cells = ",".join(f"\n    {expression}" for expression in layer)
         origin = f"{LINE}FROM {rows}" if rows else ""
         rows = f"{prefix}l{n}"

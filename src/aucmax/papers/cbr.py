@@ -25,9 +25,6 @@ One step on a row x of the class y = +-1
    make Sigma small before much was learnt.
 3. Row x goes into the buffer of its class: in place of the oldest, or by reservoir sampling as in `oam`.
 
-With variant="paper" C is 1 unless it is given, rows of a FIFO buffer are met from the oldest to the newest instead of
-slot by slot, and the result is mu itself.
-
 It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length: only its direction ranks, and
 mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale that lasts. That the columns
 are standardised matters here, since the start says that all weights are of one size.
@@ -98,7 +95,7 @@ class CBR(OnlineClassifier):
     ----------
     covariance : {"full", "diagonal"}, default="full"
         Whether the covariance of the weights is kept, in O(n_features^2) memory and time a pair that changes it, or
-        its diagonal, in O(nonzeros) a pair.
+        its diagonal, in O(nonzeros) a pair (CBRdiag).
 
     buffer : {"fifo", "reservoir"}, default="fifo"
         Whether the last rows of each class are kept, or a uniform sample of those so far.
@@ -134,8 +131,6 @@ class CBR(OnlineClassifier):
     - the rows of a buffer are met slot by slot, and not from the oldest to the newest: it is simpler.
     - the result has length 1: mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale
       that lasts. This changes no ranking.
-
-    CBRdiag is `covariance="diagonal"`.
 
     Examples
     --------
@@ -198,7 +193,7 @@ class CBR(OnlineClassifier):
         positive = sample.positive[order]
         if self.buffer == "fifo":
             return order, fifo_slots(state.buffers, positive)
-        return order, reservoir_slots(state.buffers, positive, rng)
+        return order, reservoir_slots(state.buffers, positive, rng.random_sample(len(order)))
 
     def _epoch(self, state: Any, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)

@@ -21,12 +21,10 @@ the length of w.
 - AUC: w = (S_0 + S_1)^-1 delta.
 - Error, with the threshold c free: a search along one line, see below.
 
-Corrected, against the paper:
-
-- F_AUC is printed with the sign of w.delta reversed, and the test of the backtracking with the sign of its last term.
-- The paper has no intercept. But it centres the columns of real data: m_0 and m_1 are then parallel, its starting
-  point is rounding error, and no plane through the centre comes near its figures where one class is rare. A constant
-  column mends both; ``fit_intercept=False`` is the letter of the paper, and starts at delta if it has to.
+docs/guide/misprints.md lists the signs that are corrected. The paper has no intercept. But it centres the columns of
+real data: m_0 and m_1 are then parallel, its starting point is rounding error, and no plane through the centre comes
+near its figures where one class is rare. A constant column mends both; ``fit_intercept=False`` is the letter of the
+paper, and starts at delta if it has to.
 
 variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
 ``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
@@ -52,13 +50,13 @@ differ, the threshold lies beyond one of the means and t outside (0, 1). This is
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
 from .._base import MomentClassifier
@@ -66,8 +64,9 @@ from .._compat import Interval, StrOptions
 from ..models.checks import array, real
 from ..rows.summaries.moments import ClassMoments
 from ..search.calibration import Calibration, calibrate_gaussian
-from ..solvers.descent import gradient_descent
-from ..solvers.square import EPS, MomentProblem, eigh, oracle_shrinkage, shrinkage_alpha, shrinkage_ridge
+from ..solvers.candidate import Solution
+from ..solvers.descent import DescentObjective, gradient_descent, powers
+from ..solvers.square import EPS, MomentProblem, eigh, held_out_alpha
 from .engine.variant import VariantMixin
 
 # The grid covers the logits of s from -REACH to REACH. Beyond these, rounding errors of delta determine w.
@@ -84,7 +83,66 @@ class Cut(NamedTuple):
     slope: Any  # the slope of the log-odds there
 
 
-class GaussianClassifier(VariantMixin, MomentClassifier):
+class DescentMixin(VariantMixin):
+    """An estimator with the paper's gradient descent.
+
+    Parameters
+    ----------
+    max_iter : int, default=250
+        Limit of steps of the descent.
+
+    tol : float, default=1e-7
+        Where the descent stops: the norm of the gradient over the norm of the first one.
+
+    c : float, default=1e-4
+        The descent takes a step of length a if the objective falls by at least c a times the squared norm of the
+        gradient.
+
+    beta : float, default=0.5
+        What a is multiplied by otherwise.
+
+    eta0 : float, default=1.0
+        The first a that is tried, alpha_0 in the paper.
+
+    Attributes
+    ----------
+    history_ : dict of arrays
+        The "value" of the objective, the norm of its gradient, "gradient_norm", and the "step" of each iteration of
+        the descent.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "c": [Interval(Real, 0, 1, closed="neither")],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+        "eta0": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        max_iter: int = 250,
+        tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
+    ) -> None:
+        self.variant, self.standardize, self.max_iter, self.tol = variant, standardize, max_iter, tol
+        self.c, self.beta, self.eta0 = c, beta, eta0
+
+    def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
+        """Return where the descent ends that starts at w, and set what is known of its steps."""
+        lengths = [self.eta0 * power for power in powers(self.beta)]
+        w, iterations = gradient_descent(objective, w, self.max_iter, self.tol, advice, self.c, lengths)
+        self.n_iter_, self.history_ = len(iterations), Solution(w, iterations=iterations).history()
+        return w
+
+
+class GaussianClassifier(DescentMixin, MomentClassifier):
     """A classifier of Gaussian classes.
 
     Parameters
@@ -96,12 +154,6 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" is the paper's descent on its own objective; the notes list what differs.
 
-    max_iter : int, default=250
-        Limit of steps of "gradient".
-
-    tol : float, default=1e-7
-        Where "gradient" stops: the norm of the gradient over the norm of the first one.
-
     Attributes
     ----------
     moments_ : ClassMoments
@@ -112,24 +164,28 @@ class GaussianClassifier(VariantMixin, MomentClassifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **DescentMixin._parameter_constraints,
         "solver": [StrOptions({"exact", "gradient"}), None],
         "pooled": ["boolean"],
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
     }
     _by_variant = {"solver": ("exact", "gradient")}  # noqa: RUF012
 
-    def _descend(self, objective: ValueAndGradient, w: np.ndarray) -> np.ndarray:
-        """Return where gradient descent with backtracking ends, from w on, and set the number of its steps."""
+    def _solve_moments(self, moments: ClassMoments) -> None:
+        self.n_iter_ = 1
+        self.__dict__.pop("history_", None)
+        self._solve_problem(MomentProblem(moments, self._chosen("standardize"), self.pooled))
+
+    @abstractmethod
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        """Set the fitted attributes, but for the number of steps of "exact"."""
+
+    def _descend_from(self, w: np.ndarray, objective: ValueAndGradient) -> np.ndarray:
+        """Return where the descent ends that starts at w."""
         if not w.any():  # the means are equal, there is nothing to start from
-            self.n_iter_ = 1
             return w
         # In the paper most descents end with their last step: no reason for a warning.
         advice = None if self._is_paper else "increase max_iter or tol, or take solver='exact'"
-        w, self.n_iter_ = gradient_descent(Weights(objective), w, self.max_iter, self.tol, advice)
-        return w
+        return self._descend(Weights(objective), w, advice)
 
 
 class GaussianAUC(GaussianClassifier):
@@ -145,8 +201,13 @@ class GaussianAUC(GaussianClassifier):
         below it. None is "exact", and "gradient" with variant="paper".
 
     alpha : float, default=None
-        Ridge on S_0 + S_1, at least 0. None takes the oracle approximating shrinkage: next to nothing where
-        rows are many, and enough where there are more columns than rows. With variant="paper" it is 0.
+        Ridge on S_0 + S_1, at least 0. None takes the one with the largest AUC on left-out rows, which follows from
+        the moments alone, as if the classes were Gaussian. With variant="paper" it is 0.
+
+    cross_covariance : array-like of shape (n_features, n_features), default=None
+        The covariance of the columns of a positive row with the columns of a negative row, the Sigma_+- of the
+        paper. None takes rows of the two classes as independent, as in the paper's experiments. It changes
+        S_0 + S_1 by its negative and that of its transpose.
 
     standardize : bool, default=None
         Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
@@ -196,7 +257,7 @@ class GaussianAUC(GaussianClassifier):
     >>> X, y, moments = make_gaussian("data1", n_samples=1000, n_features=20, random_state=0)
     >>> clf = GaussianAUC().fit(X[:800], y[:800])
     >>> round(clf.score(X[800:], y[800:]), 2)
-    0.99
+    1.0
     >>> round(GaussianAUC().fit_moments(moments).expected_auc_, 4)
     0.9965
     """
@@ -206,6 +267,7 @@ class GaussianAUC(GaussianClassifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **GaussianClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "cross_covariance": ["array-like", None],
     }
     _by_variant = {"alpha": (None, 0.0)}  # noqa: RUF012
 
@@ -214,37 +276,38 @@ class GaussianAUC(GaussianClassifier):
         solver: str | None = None,
         *,
         alpha: float | None = None,
+        cross_covariance: Any = None,
         pooled: bool = False,
         variant: str = "adaptive",
         standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
     ) -> None:
         self.solver = solver
         self.alpha = alpha
+        self.cross_covariance = cross_covariance
         self.pooled = pooled
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
 
-    def _solve_moments(self, moments: ClassMoments) -> None:
-        standardize, alpha = self._chosen("standardize"), self._chosen("alpha")
-        problem = MomentProblem(moments, standardize, self.pooled)
-        if alpha is None:
-            alpha = shrinkage_alpha(problem) if self.pooled else oracle_alpha(covariances(problem), moments.weight)
-        self.alpha_ = float(alpha)
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        moments, alpha = problem.moments, self._chosen("alpha")
+        self.alpha_ = held_out_alpha(problem) if alpha is None else float(alpha)
+        shared = subtract_cross_covariance(problem, self.cross_covariance)
         if self._chosen("solver") == "exact":
             # delta delta', which it adds to S_0 + S_1, changes no direction (Sherman and Morrison), and has the
             # limit where the sum is singular and separates the classes.
-            (w,), self.n_iter_ = problem.path(np.array([self.alpha_]), 0.0), 1
+            (w,) = problem.path(np.array([self.alpha_]), 0.0)
         else:
-            mean, C = center(problem, standardize), covariances(problem).sum(axis=0)
+            mean, C = center(problem, self._chosen("standardize")), covariances(problem).sum(axis=0)
             C.flat[:: len(C) + 1] += self.alpha_
-            w = self._descend(one_minus_auc(mean, C), start(mean)) / problem.scale
+            w = self._descend_from(start(mean), one_minus_auc(mean, C)) / problem.scale
         self.coef_ = w[None, :]
-        self.expected_auc_ = gaussian_auc(*moments.project(w))
-        self._set_calibration(calibrate_gaussian(*moments.project(w), moments.weight))
+        means, variances = moments.project(w)
+        self.expected_auc_ = gaussian_auc(means, variances - w @ shared @ w)
+        self._set_calibration(calibrate_gaussian(means, variances, moments.weight))
 
 
 class GaussianError(GaussianClassifier):
@@ -260,9 +323,9 @@ class GaussianError(GaussianClassifier):
         descent, which may end above it. None is "exact", and "gradient" with variant="paper".
 
     shrinkage : float in [0, 1], default=None
-        How far each class covariance is shrunk towards a multiple of the identity. None takes the oracle
-        approximating shrinkage of each class: next to nothing where its rows are many. 0 is for covariances of full
-        rank; it is what None means with variant="paper".
+        How far each class covariance is shrunk towards its mean variance times the identity. None chooses it from the
+        moments, as `alpha` of :class:`aucmax.GaussianAUC`. 0 is for covariances of full rank; it is what None means
+        with variant="paper".
 
     priors : array-like of shape (2,), default=None
         Probabilities of the negative and the positive class, or numbers in their proportion. None takes the
@@ -289,8 +352,8 @@ class GaussianError(GaussianClassifier):
     priors_ : ndarray of shape (2,)
         The probabilities of the classes.
 
-    shrinkage_ : ndarray of shape (2,)
-        The shrinkage of the two covariances.
+    shrinkage_ : float
+        The shrinkage of both covariances.
 
     expected_error_ : float
         The error of the weights and the threshold if the classes are Gaussian with `moments_`; optimistic where these
@@ -336,14 +399,14 @@ class GaussianError(GaussianClassifier):
     >>> X, y, moments = make_gaussian("data3", n_samples=1000, n_features=20, random_state=0)
     >>> clf = GaussianError().fit(X[:800], y[:800])
     >>> float((clf.predict(X[800:]) == y[800:]).mean())
-    0.98
+    0.985
     >>> round(1 - GaussianError().fit_moments(moments).expected_error_, 3)
     0.974
     """
 
     _file_schema = GaussianClassifier._file_schema | {
         "priors_": array("f", 2),
-        "shrinkage_": array("f", 2),
+        "shrinkage_": real,
         "expected_error_": real,
     }
 
@@ -367,54 +430,36 @@ class GaussianError(GaussianClassifier):
         standardize: bool | None = None,
         max_iter: int = 250,
         tol: float = 1e-7,
+        c: float = 1e-4,
+        beta: float = 0.5,
+        eta0: float = 1.0,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
         self.priors = priors
         self.fit_intercept = fit_intercept
         self.pooled = pooled
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
+        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted class of each row: the positive one where its probability is above one half.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            One of `classes_` each.
-        """
-        return super().predict(X)
-
-    def _solve_moments(self, moments: ClassMoments) -> None:
-        exact, standardize = self._chosen("solver") == "exact", self._chosen("standardize")
+    def _solve_problem(self, problem: MomentProblem) -> None:
+        exact, moments = self._chosen("solver") == "exact", problem.moments
         if exact and not self._chosen("fit_intercept"):
             raise ValueError("solver='exact' finds the threshold too: it needs fit_intercept=True.")
-        problem = MomentProblem(moments, standardize, self.pooled)
         self.priors_ = moments.weight / moments.weight.sum() if self.priors is None else check_priors(self.priors)
         S = covariances(problem)
         shrinkage = self._chosen("shrinkage")
+        levels = np.trace(S, axis1=1, axis2=2) / S.shape[1]
         if shrinkage is None:
-            n_rows = np.full(2, moments.weight.sum()) if self.pooled else moments.weight
-            self.shrinkage_ = np.array([oracle_shrinkage(S[c], n_rows[c]) for c in range(2)])
-        else:
-            self.shrinkage_ = np.full(2, float(shrinkage))
-        for C, r in zip(S, self.shrinkage_, strict=True):
-            level = np.trace(C) / len(C)
-            C *= 1 - r
-            C.flat[:: len(C) + 1] += r * level
+            alpha = held_out_alpha(problem)
+            shrinkage = alpha / (alpha + levels.sum())
+        self.shrinkage_ = float(shrinkage)
+        S *= 1 - self.shrinkage_
+        for C, level in zip(S, levels, strict=True):
+            C.flat[:: len(C) + 1] += self.shrinkage_ * level
         if exact:
             w, cut = least_error(problem.scaled.delta, S, self.priors_)
-            self.n_iter_ = 1
         else:
-            w, cut = self._descend_with_cut(center(problem, standardize), S)
+            w, cut = self._descend_with_cut(center(problem, self._chosen("standardize")), S)
         # The log-odds have slope 1 in scores of this length.
         threshold = (problem.scaled.mean[0] @ w + cut.place) * cut.slope
         w = w / problem.scale * cut.slope
@@ -426,7 +471,7 @@ class GaussianError(GaussianClassifier):
         d = mean.shape[1]
         if self._chosen("fit_intercept"):
             mean, S = np.pad(mean, ((0, 0), (0, 1)), constant_values=1), np.pad(S, ((0, 0), (0, 1), (0, 1)))
-        w = self._descend(error(mean, S, self.priors_), start(mean))
+        w = self._descend_from(start(mean), error(mean, S, self.priors_))
         gap, variances = (mean[1] - mean[0]) @ w, np.array([w @ C @ w for C in S])
         return w[:d], cut_at(-mean[0] @ w, gap, variances, self.priors_)
 
@@ -464,6 +509,20 @@ def check_priors(priors: Any) -> np.ndarray:
     return checked / checked.sum()
 
 
+def subtract_cross_covariance(problem: MomentProblem, K: Any) -> np.ndarray:
+    """Subtract (K + K')/2 from both scaled covariances, and return it; K is for the columns of X, or None."""
+    scaled = problem.scaled
+    d = scaled.n_features
+    K = np.zeros((d, d)) if K is None else np.asarray(K, dtype=np.float64)
+    if K.shape != (d, d) or not np.isfinite(K).all():
+        raise ValueError(f"cross_covariance must be a finite matrix of shape ({d}, {d}), got one of shape {K.shape}.")
+    shared = (K + K.T) / 2
+    scaled.scatter -= scaled.weight[:, None, None] * shared / np.outer(problem.scale, problem.scale)
+    if K.any() and eigh(covariances(problem).sum(axis=0))[0][0] < 0:
+        raise ValueError("cross_covariance is too large: x+ - x- would have a negative variance in some direction.")
+    return shared
+
+
 def covariances(problem: MomentProblem) -> np.ndarray:
     """Return the covariances of the scaled columns, shape (2, d, d), with what keeps them definite in float64."""
     moments = problem.scaled
@@ -479,16 +538,6 @@ def center(problem: MomentProblem, standardize: bool) -> np.ndarray:
     """Return the class means of the columns that the descent is on: standardised, or as they are."""
     moments = problem.scaled
     return moments.mean - (moments.weight @ moments.mean / moments.weight.sum() if standardize else 0)
-
-
-def oracle_alpha(S: np.ndarray, weight: np.ndarray) -> float:
-    """Return the ridge that points w where the oracle approximating shrinkage of S_0 + S_1 does.
-
-    The sum is worth as many rows as the noise of its trace says: few, where the class of few rows has the larger
-    covariance.
-    """
-    traces = np.trace(S, axis1=1, axis2=2)
-    return shrinkage_ridge(S.sum(axis=0), float(traces.sum() ** 2 / np.sum(traces**2 / weight)))
 
 
 # The paper's descent
@@ -614,10 +663,14 @@ def least_error(delta: np.ndarray, S: np.ndarray, priors: np.ndarray) -> tuple[n
 
     errors, signs = trace(GRID)
     rises = np.flatnonzero((signs[:-1] < 0) & (signs[1:] > 0))
-    roots = [brentq(lambda x: trace(np.array([x]))[1][0], GRID[k], GRID[k + 1], xtol=1e-14) for k in rises]
+    low, high = GRID[rises], GRID[rises + 1]
+    for _ in range(50):  # bisection, which needs no signs at the ends: they may be rounding errors
+        middle = (low + high) / 2
+        above = trace(middle)[1] > 0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
     # The optimum is at a point of the grid only if it is a limit, or if the densities do not cross next to it.
-    candidates = np.array([*roots, GRID[np.nanargmin(errors)] if np.isfinite(errors).any() else 0.0])
-    errors = trace(candidates)[0] * np.append(np.ones(len(roots)), 1 + 1e-9)
+    candidates = np.array([*low, GRID[np.nanargmin(errors)] if np.isfinite(errors).any() else 0.0])
+    errors = trace(candidates)[0] * np.append(np.ones(len(low)), 1 + 1e-9)
     best = int(np.argmin(np.where(np.isnan(errors), np.inf, errors)))
     better_than_one_class = errors[best] < priors.min()
     w = basis @ weights(candidates[best] if better_than_one_class else np.zeros(()))

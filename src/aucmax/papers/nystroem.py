@@ -14,9 +14,7 @@ K(U, U)^-1/2 of the papers gives the same features rotated by V', with the same 
 the features are the principal components of the kernel. They are nearly uncorrelated, which suits algorithms that scale
 each column.
 
-Features whose eigenvalue is within rounding of 0 are left out: they are rounding errors, multiplied by e^-1/2.
-
-`KMeansNystroem` comes first, the kernel at the foot; `rows/device/kernels.py` has it on a device.
+Features whose eigenvalue is within rounding of 0 are left out: their rounding errors are multiplied by e^-1/2.
 """
 
 from __future__ import annotations
@@ -61,6 +59,10 @@ SAMPLE_ROWS_EACH = 10
 # Number of rows transformed at a time: enough for BLAS to be fast, and few enough for the kernel between them and the
 # landmarks to stay in the cache.
 BLOCK = 512
+# Least eigenvalue over m of a feature. The size of a feature is about sqrt(e / m), and its error from rounding of the
+# kernel about eps / sqrt(e): with this root of eps, even a classifier that standardises features gives a row the same
+# score alone and among others, up to about 1e-9 of the range. With 100 eps it was 1e-4, with columns of unix times.
+LEAST = 2.0**-26
 LANDMARK_COPIES = 4  # of the landmarks, scaled and transposed, that are held at once (measured)
 
 
@@ -187,32 +189,23 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         beside, device = X, device_kernels(X)
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
-        self.check_width(*X.shape)
+        what, advice = (
+            f"KMeansNystroem with {n_components:,} landmarks on",
+            "take fewer landmarks, or leave out columns",
+        )
+        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, advice)
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(to_host(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)
         self.components_ = self._find_landmarks(X, n_components, check_random_state(self.random_state))
         if device is None:
-            self.normalization_ = normalize(self.components_, self.gamma_)
+            with one_blas_thread():
+                K = GaussianKernel(self.components_, self.gamma_, np.dtype(np.float64))(self.components_)
+                e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
         else:
-            kernel = self._device_kernel(beside, np.float64)
-            e, V = device.eigenvectors(kernel, self.components_, beside)
-            self.normalization_ = scale_eigenvectors(e, V, self.components_.dtype)
+            e, V = device.eigenvectors(self._device_kernel(beside, np.float64), self.components_, beside)
+        self.normalization_ = scale_eigenvectors(e, V, self.components_.dtype)
         return self
-
-    def check_width(self, n_rows: int, n_features: int) -> None:
-        """Raise a MemoryError if the landmarks of rows of these sizes would not fit into memory.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows.
-        n_features : int
-            Number of columns.
-        """
-        n_landmarks = min(self.n_components, n_rows)
-        what, advice = f"KMeansNystroem with {n_landmarks:,} landmarks on", "take fewer landmarks, or leave out columns"
-        check_columns(n_features, LANDMARK_COPIES * n_landmarks, what, advice)
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows.
@@ -237,7 +230,7 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             single = device.is_single(X) and self.components_.dtype == np.float32
             return self._device_features(X, np.float32 if single else np.float64).all(X)
         dtype = np.result_type(X.dtype, self.components_.dtype)
-        kernel = GaussianKernel(self.components_, self.gamma_, dtype, centered=not sparse.issparse(X))
+        kernel = GaussianKernel(self.components_, self.gamma_, dtype, sparse.issparse(X))
         normalization = self.normalization_.astype(dtype, copy=False)
         features = np.empty((X.shape[0], normalization.shape[1]), dtype)
 
@@ -285,7 +278,12 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         if y is not None:
-            X = remote_rows(X, y, sample_weight, groups) or self._sliced(X, y, sample_weight, groups, memory)
+            rows = remote_rows(X, y, sample_weight, groups)
+            if rows is None:
+                X, y = check_rows(X, y)
+                weights, groups = check_weights(sample_weight, X), check_groups(groups, X)
+                rows = SlicedRows(MemoryRows(X, y, find_classes(y), weights, groups), memory)
+            X = rows
         if X.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
@@ -295,17 +293,12 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _device_kernel(self, beside: Any, dtype: Any) -> Any:
         """Return the kernel of blocks on the device of an array."""
-        kernel = GaussianKernel(self.components_, self.gamma_, np.dtype(dtype), centered=True)
+        kernel = GaussianKernel(self.components_, self.gamma_, np.dtype(dtype))
         return device_kernels(beside).DeviceKernel(kernel, self.components_, beside)
 
     def _device_features(self, beside: Any, dtype: Any) -> Any:
         """Return the features of blocks on the device of an array."""
         return device_kernels(beside).DeviceFeatures(self._device_kernel(beside, dtype), self.normalization_)
-
-    def _sliced(self, X: Any, y: Any, sample_weight: Any, groups: Any, memory: float) -> SlicedRows:
-        X, y = check_rows(X, y)
-        rows = MemoryRows(X, y, find_classes(y), check_weights(sample_weight, X), check_groups(groups, X))
-        return SlicedRows(rows, memory)
 
     def _find_landmarks(self, X: Any, n_components: int, rng: np.random.RandomState) -> np.ndarray:
         """Return the k-means centres of a sample of the rows, or all rows if there are only `n_components`."""
@@ -392,12 +385,14 @@ def default_gamma(X: Any) -> float:
 class GaussianKernel:
     """The kernel between rows and landmarks U, by |x - u|^2 = |x|^2 - 2 x.u + |u|^2.
 
-    Dense rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared
-    with the spread.
+    Rows are first shifted by the mean of the landmarks, which avoids cancellation where means are large compared with
+    the spread. Sparse rows are shifted only in the columns where this is so, which have few zeros: they stay sparse.
     """
 
-    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: np.dtype[Any], centered: bool) -> None:
-        self.center = landmarks.mean(axis=0, dtype=np.float64).astype(dtype) if centered else None
+    def __init__(self, landmarks: np.ndarray, gamma: float, dtype: np.dtype[Any], is_sparse: bool = False) -> None:
+        self.center = landmarks.mean(axis=0, dtype=np.float64).astype(dtype)
+        if is_sparse:
+            self.center *= abs(self.center) > landmarks.std(axis=0, dtype=np.float64)
         self.unit = dtype.type(np.sqrt(gamma))
         U = self._shifted(landmarks)
         self.slopes = np.ascontiguousarray(2 * U.T)
@@ -417,23 +412,18 @@ class GaussianKernel:
         return np.exp(K, out=K)
 
     def _shifted(self, rows: Any) -> Any:
-        return (rows if self.center is None else rows - self.center) * self.unit
-
-
-def normalize(landmarks: np.ndarray, gamma: float) -> np.ndarray:
-    """Return V diag(e)^-1/2 of the landmarks, largest eigenvalues first, without those within rounding of 0."""
-    with one_blas_thread():
-        K = GaussianKernel(landmarks, gamma, np.dtype(np.float64), centered=True)(landmarks)
-        e, V = linalg.eigh(K, overwrite_a=True, check_finite=False)
-    return scale_eigenvectors(e, V, landmarks.dtype)
+        if not sparse.issparse(rows):
+            return (rows - self.center) * self.unit
+        if self.center.any():
+            ones = sparse.csr_array(np.ones((rows.shape[0], 1), self.center.dtype))
+            rows = sparse.csr_array(rows) - ones @ sparse.csr_array(self.center[None])
+        return rows * self.unit
 
 
 def scale_eigenvectors(e: np.ndarray, V: Any, dtype: Any) -> np.ndarray:
-    """Return V diag(e)^-1/2 as an array in memory; V may be on a device."""
+    """Return V diag(e)^-1/2 in memory, largest eigenvalues first, without small ones; V may be on a device."""
     xp = namespace(V)
-    # The size of a feature is about sqrt(e / m), and its error from rounding of the kernel about eps / sqrt(e): one per
-    # cent or less at e = eps m (measured). The eigenvalues have an error of up to 13 eps m in float64.
-    least = len(e) * max(np.finfo(dtype).eps, 100 * np.finfo(np.float64).eps)
+    least = len(e) * max(np.finfo(dtype).eps, LEAST)
     kept = np.flatnonzero(e > least)[::-1]
     V = xp.take(V, place_beside(kept.copy(), V), axis=1)
     # An eigenvector has no sign. With its largest entry positive, the features are the same on every machine.

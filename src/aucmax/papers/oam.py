@@ -146,7 +146,7 @@ class OAM(OnlineClassifier):
 
     def _draw(self, state: OAMState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Any:
         """Return the order, and the slot in the buffers of each of its rows."""
-        return order, reservoir_slots(state.buffers, sample.positive[order], rng)
+        return order, reservoir_slots(state.buffers, sample.positive[order], rng.random_sample(len(order)))
 
     def _epoch(self, state: OAMState, sample: Sample, drawn: Any) -> None:
         state.buffers.reserve(sample.rows)

@@ -28,11 +28,12 @@ passes. Rows with weights are drawn in proportion to them, and n is their total.
 
 What is not as in the papers, unless variant="paper"
 ---------------------------------------------------
-Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; the rule that goes with such
-steps, Bottou's, is eta0 = alpha^(-1/4) for a loss with slopes up to 1. It is meant for |z| of about 1: on standardised
-columns its first steps move a score by hundreds, and what one pass learns ranks mostly worse: with the default
-alpha by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, so that no pair, however long, moves
-its own score past its target, as none does in PSAM. As eta falls, this limit no longer matters.
+Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; Bottou's rule for such steps,
+eta0 = alpha^(-1/4), is for |z| of about 1: on standardised columns its first steps move a score by hundreds, and one
+pass ranks worse by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, as in PSAM.
+
+In a stream (`partial_fit`) each row makes a step with a row drawn uniformly from a reservoir: up to 100 rows of the
+other class so far. It then goes into the reservoir of its own class. The mean of |z|^2 is over the pairs so far.
 
 With variant="paper", ASAM's step 2 is w -= eta l'(w.z) z, columns are as they are, and without eta0 it is Bottou's.
 
@@ -49,11 +50,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import Interval, jit
-from .engine.averages import AveragedWeights, add_to_average, pair_score, pair_step, shrink
-from .engine.epochs import StochasticClassifier
-from .engine.row_access import KernelRows, pair_norm
+from .engine.averages import SCALE, SHARE, AveragedWeights, add_to_average, pair_score, pair_step, shrink
+from .engine.buffers import ClassBuffers, make_pair, put, reservoir_slots, subtract, take, z_axpy, z_dot, z_norm
+from .engine.epochs import OnlineClassifier, StochasticClassifier
+from .engine.row_access import KernelRows, n_columns, pair_norm
 from .engine.sample import Sample
 
+RESERVOIR = 100  # rows of each class that a stream keeps, as OAM does
 # The kinds of step 2: PSAM's, ASAM's with a limit, and ASAM's as published.
 PROXIMAL, LIMITED, GRADIENT = range(3)
 
@@ -112,7 +115,8 @@ class PairState(NamedTuple):
     """State of ASAM and PSAM."""
 
     w: AveragedWeights  # the weights
-    steps: np.ndarray  # shape (1,): the number of steps so far
+    scalars: np.ndarray  # shape (3,): the number of steps so far; the number of pairs and their mean |z|^2
+    buffers: ClassBuffers  # the rows of a stream that are kept
 
 
 class PairSamplingClassifier(StochasticClassifier):
@@ -147,6 +151,7 @@ class PairSamplingClassifier(StochasticClassifier):
     }
 
     shuffle = False  # the pairs are random as they are
+    partial_fit = OnlineClassifier.partial_fit  # `fit` draws from all rows, in memory
 
     @property
     @abstractmethod
@@ -174,20 +179,29 @@ class PairSamplingClassifier(StochasticClassifier):
         self.average_every = average_every
 
     def _start(self, n_features: int, n_rows: int) -> PairState:
-        return PairState(AveragedWeights.zeros(n_features), np.zeros(1))
+        return PairState(AveragedWeights.zeros(n_features), np.zeros(3), ClassBuffers.empty(RESERVOIR))
 
     def _prepare(self, sample: Sample) -> Any:
         return PairSample.of(sample)
 
     def _draw(self, state: PairState, sample: Any, order: np.ndarray, rng: np.random.RandomState) -> Any:
-        return sample.draw(len(order), rng)
+        """Return random pairs; of a stream its order, and for each row which kept row it meets and its own slot."""
+        if isinstance(sample, PairSample):
+            return sample.draw(len(order), rng)
+        draws = rng.random_sample(len(order))
+        return sample.positive, order, draws, reservoir_slots(state.buffers, sample.positive[order], draws)
 
     def _epoch(self, state: PairState, sample: Any, drawn: Any) -> None:
         every = float(self.regularize_every), float(self.average_every)
-        curvature = self.alpha**0.25 if self._is_paper else sample.mean_norm or 1.0
-        if self.eta0 is not None:
-            curvature = 1 / self.eta0
-        pair_epoch(state, sample.rows, *drawn, self._step, self.alpha, curvature, *every)
+        known = isinstance(sample, PairSample)
+        curvature = self.alpha**0.25 if self._is_paper else (sample.mean_norm or 1.0) if known else 0.0
+        curvature = curvature if self.eta0 is None else 1 / self.eta0
+        if not known:
+            state.buffers.reserve(sample.rows)
+        epoch = pair_epoch if known else stream_epoch
+        epoch(state, sample.rows, *drawn, self._step, self.alpha, curvature, *every)
+        if known:
+            state.scalars[1:] = state.scalars[0], sample.mean_norm
 
     def _weights(self, state: PairState) -> np.ndarray:
         return state.w.average()
@@ -275,7 +289,7 @@ class PSAM(PairSamplingClassifier):
 @jit
 def pair_epoch(state, rows, positives, negatives, kind, alpha, curvature, regularize_every, average_every):
     """Take the steps 1 to 4 on each pair; `curvature` is 1 / eta0."""
-    w, t = state.w, state.steps[0]
+    w, t = state.w, state.scalars[0]
     scratch = np.zeros_like(w.u)
     regularize_at = (t // regularize_every + 1.0) * regularize_every
     average_at = (t // average_every + 1.0) * average_every
@@ -284,16 +298,52 @@ def pair_epoch(state, rows, positives, negatives, kind, alpha, curvature, regula
         t += 1.0
         short = 1.0 - pair_score(w, rows, i, j)
         if short > 0.0:
-            slope = 1.0 if kind == PROXIMAL else min(short, 1.0)
-            length = slope / (alpha * t + curvature)
-            if kind != GRADIENT:
-                norm = pair_norm(rows, i, j, scratch)
-                length = min(length, short / norm) if norm > 0.0 else 0.0
-            pair_step(w, length, rows, i, j)
+            norm = pair_norm(rows, i, j, scratch) if kind != GRADIENT else 0.0
+            pair_step(w, step_length(kind, short, norm, alpha * t + curvature), rows, i, j)
         if t == regularize_at:
             shrink(w, (alpha * (t - regularize_every) + curvature) / (alpha * t + curvature))
             regularize_at += regularize_every
         if t == average_at:
             add_to_average(w, 1.0)
             average_at += average_every
-    state.steps[0] = t
+    state.scalars[0] = t
+
+
+@jit
+def step_length(kind, short, norm, divisor):
+    """Return the length of step 2 along z, where `short` is 1 - w.z, above 0, and eta is 1 / divisor."""
+    length = (1.0 if kind == PROXIMAL else min(short, 1.0)) / divisor
+    if kind == GRADIENT:
+        return length
+    return min(length, short / norm) if norm > 0.0 else 0.0
+
+
+@jit
+def stream_epoch(state, rows, positive, order, draws, slots, kind, alpha, curvature, regularize_every, average_every):
+    """Take the steps 1 to 4 on each row, with a kept row of the other class; curvature 0 stands for the mean |z|^2."""
+    w, buffers = state.w, state.buffers
+    t, pairs, mean_norm = state.scalars
+    size = buffers.lengths.shape[1]
+    pair = make_pair(buffers, n_columns(w.u))
+    for n in range(order.shape[0]):
+        own, sign = (1, 1.0) if positive[order[n]] else (0, -1.0)
+        entries = take(pair, rows, order[n])
+        kept = min(buffers.counts[1 - own], size)
+        if kept > 0:
+            length = subtract(pair, entries, buffers, 1 - own, int(draws[n] * kept))
+            norm = z_norm(pair, length)
+            t += 1.0
+            pairs += 1.0
+            mean_norm += (norm - mean_norm) / pairs
+            bend = curvature if curvature > 0.0 else mean_norm if mean_norm > 0.0 else 1.0
+            short = 1.0 - sign * w.scalars[SCALE] * z_dot(pair, length, w.u)
+            if short > 0.0:
+                change = sign * step_length(kind, short, norm, alpha * t + bend) / w.scalars[SCALE]
+                z_axpy(change, pair, length, w.u)
+                z_axpy(-w.scalars[SHARE] * change, pair, length, w.rest)
+            if t % regularize_every == 0.0:
+                shrink(w, (alpha * (t - regularize_every) + bend) / (alpha * t + bend))
+            if t % average_every == 0.0:
+                add_to_average(w, 1.0)
+        put(buffers, own, slots[n], pair, entries)
+    state.scalars[:] = t, pairs, mean_norm

@@ -1,8 +1,9 @@
-"""BAM, SVM-perf and SVM-OR: the ranking SVMs, in the papers' own parameters.
+"""BAM, SVM-perf, SVM-OR and LS-SVM: the ranking SVMs, in the papers' own parameters.
 
 - BAM, batch AUC maximisation: Chapelle and Keerthi (2010), Efficient algorithms for ranking with SVMs.
 - SVM-perf: Joachims (2005), A support vector method for multivariate performance measures.
 - SVM-OR, the ordinal regression SVM: Joachims (2006), Training linear SVMs in linear time.
+- LS-SVM, the batch rival of OPAUC in Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization.
 
 Objectives
 ----------
@@ -10,6 +11,7 @@ With z = x+ - x- the difference of a pair, m the number of pairs and l(t) = max(
 
     BAM        1/2 |w|^2 + C   sum over the pairs of l(w.z)^2
     SVM-OR     1/2 |w|^2 + C/m sum over the pairs of l(w.z)
+    LS-SVM     1/2 |w|^2 + C/m sum over the pairs of (1 - w.z)^2 / 2
     SVM-perf   1/2 |w|^2 + C xi,    w.(Psi(y) - Psi(y')) >= Delta(y') - xi  for every set y' of swapped pairs
 
 with Psi(y) - Psi(y') = 100/m times the sum of z over the swapped pairs, and the loss Delta(y') = 100/m times their
@@ -17,22 +19,22 @@ number, the percentage that AUC falls short of 100. The constraint that is viola
 at the optimum xi is 100 times the mean hinge, and SVM-perf with C is SVM-OR with 100 C.
 
 Divided by what the mean loss of a pair is multiplied by, each of them is the objective of :class:`aucmax.AUCClassifier`
-with "squared_hinge" or "hinge" and alpha = 1 / (2 C m), 1 / C and 1 / (100 C). It is minimised by the solvers of that,
-`solvers/newton.py`.
+with "squared_hinge", "hinge" or "squared", and alpha = 1 / (2 C m), 1 / (100 C) and, for both others, 1 / C. It is
+minimised by the solvers of that. LS-SVM has the closed form (C+ + C- + delta delta' + I / C)^-1 delta, with the class
+covariances C+ and C-, and delta = m+ - m-: `solvers/square.py`.
 
 What is not as in the papers
 ----------------------------
-BAM is a truncated Newton method in the papers too. SVM-perf and SVM-OR are trained there by cutting planes, to a
-violation of epsilon; here Newton's method rounds the corner of the hinge off until the duality gap is closed. All have
-one minimum, and an algorithm that finds it has no other say in the weights.
+BAM is a truncated Newton method there too. SVM-perf and SVM-OR are trained by cutting planes, to a violation of
+epsilon; here Newton's method rounds the corner of the hinge off until the duality gap is closed.
 
-Columns are standardised unless `standardize` is False: C is then for data of any scale. The pairs of rows with sample
-weights count as the products of these, and m is their sum.
+Each objective has one minimum, so variant="paper" means no other steps: the columns are unscaled as in the papers.
+Otherwise they are standardised, and C is for data of any scale. The pairs of rows with sample weights count as the
+products of these, and m is their sum.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any
 
@@ -44,54 +46,72 @@ from ..models.checks import measured, real
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.problem import Objective
+from .engine.variant import VariantMixin
 
 
-class RankSVM(RowsClassifier):
+class RankSVM(VariantMixin, RowsClassifier):
     """Half the squared norm of the weights and a loss of the pairs; a subclass says which, and what C multiplies.
 
     Parameters
     ----------
-    standardize : bool, default=True
-        Whether the penalty is on the weights of standardised columns. The data are neither changed nor copied,
-        sparse ones stay sparse, and `coef_` is for the columns as they are.
+    variant : {"adaptive", "paper"}, default="adaptive"
+        "paper" leaves the columns unscaled. The minimum has no other variant.
+
+    standardize : bool, default=None
+        Whether the penalty is on the weights of standardised columns. None is True, and False with variant="paper".
+        The data are neither changed nor copied, sparse ones stay sparse, and `coef_` is for the original columns.
 
     tol : float, default=1e-6
-        Where Newton's method stops: the duality gap over the objective.
+        Where the solver stops: with the hinge the duality gap over the objective, with the squared hinge the norm of
+        the gradient over that at w = 0, with the square loss the relative residual if it solves by iterations.
 
     max_iter : int, default=1000
-        Limit of Newton steps.
+        Limit of iterations.
 
     Attributes
     ----------
+    alpha_ : float
+        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
+
     n_iter_ : int
-        Newton steps; 1 where none was needed.
+        Iterations; 1 where none was needed.
     """
 
     _file_schema = RowsClassifier._file_schema | {"alpha_": real, "dual_gap_": measured}
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "C": [Interval(Real, 0, None, closed="neither")],
-        "standardize": ["boolean"],
+        "variant": VariantMixin._variants,
+        "standardize": ["boolean", None],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
     _loss: str
 
-    def __init__(self, C: float, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
+    def __init__(
+        self,
+        *,
+        C: float = 10.0,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
         self.C = C
+        self.variant = variant
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
 
-    @abstractmethod
     def _factor(self, n_pairs: float) -> float:
         """Return what the mean loss of a pair is multiplied by in the objective."""
+        return self.C
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         factor = self._factor(float(rows.totals.prod()))
         self.alpha_ = 1 / factor
-        objective = Objective(self._loss, standardize=self.standardize, max_iter=self.max_iter)
+        objective = Objective(self._loss, standardize=self._chosen("standardize"), max_iter=self.max_iter)
         found = objective.problem(rows).solve(Candidate(self.alpha_), self.tol)
         self.n_iter_ = found.n_iter
         if found.dual_gap is not None:
@@ -109,9 +129,6 @@ class BAM(RankSVM):
     ----------
     C : float, default=1e-4
         Weight of the loss, above 0. It multiplies a sum: more rows want a smaller C, some 10 over the number of pairs.
-
-    tol : float, default=1e-6
-        Where Newton's method stops: the norm of the gradient over that at w = 0.
 
     Attributes
     ----------
@@ -139,8 +156,16 @@ class BAM(RankSVM):
 
     _loss = "squared_hinge"
 
-    def __init__(self, *, C: float = 1e-4, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        super().__init__(C, standardize, tol, max_iter)
+    def __init__(
+        self,
+        *,
+        C: float = 1e-4,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 2 * self.C * n_pairs
@@ -171,12 +196,6 @@ class SVMPerf(RankSVM):
     SVMOR : The same with 100 times the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
 
-    Notes
-    -----
-    The paper adds constraints, always the one violated most, until none is by more than epsilon (the 1-slack cutting
-    plane). Here the corner of the hinge is rounded off less and less, and Newton's method run to a duality gap: another
-    way to the same minimum.
-
     References
     ----------
     .. [1] T. Joachims, "A support vector method for multivariate performance measures", ICML (2005).
@@ -193,8 +212,16 @@ class SVMPerf(RankSVM):
 
     _loss = "hinge"
 
-    def __init__(self, *, C: float = 0.1, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        super().__init__(C, standardize, tol, max_iter)
+    def __init__(
+        self,
+        *,
+        C: float = 0.1,
+        variant: str = "adaptive",
+        standardize: bool | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
 
     def _factor(self, n_pairs: float) -> float:
         return 100 * self.C
@@ -213,9 +240,6 @@ class SVMOR(RankSVM):
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
-
     dual_gap_ : float
         The objective less a lower bound of its minimum.
 
@@ -223,10 +247,6 @@ class SVMOR(RankSVM):
     --------
     SVMPerf : The same with a hundredth of the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
-
-    Notes
-    -----
-    The paper finds the minimum by cutting planes; see :class:`aucmax.SVMPerf`.
 
     References
     ----------
@@ -244,8 +264,36 @@ class SVMOR(RankSVM):
 
     _loss = "hinge"
 
-    def __init__(self, *, C: float = 10.0, standardize: bool = True, tol: float = 1e-6, max_iter: int = 1000) -> None:
-        super().__init__(C, standardize, tol, max_iter)
 
-    def _factor(self, n_pairs: float) -> float:
-        return self.C
+class LSSVM(RankSVM):
+    """LS-SVM: the least squares ranking SVM, the pairwise square loss minimised exactly.
+
+    It minimises ``1/2 |w|^2 + C/2 mean (1 - w.z)^2``, the mean over all pairs of a positive row x+ and a negative row
+    x-, with z = x+ - x-.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Weight of the loss, above 0: 1 / lambda in the papers.
+
+    See Also
+    --------
+    OPAUC : The same objective on a stream, in one pass.
+    GaussianAUC : The same direction, with its ridge from the moments.
+    AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
+
+    References
+    ----------
+    .. [1] W. Gao, R. Jin, S. Zhu and Z.-H. Zhou, "One-pass AUC optimization", ICML (2013).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from aucmax import LSSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LSSVM().fit(X[:400], y[:400])
+    >>> round(clf.score(X[400:], y[400:]), 3)
+    0.998
+    """
+
+    _loss = "squared"

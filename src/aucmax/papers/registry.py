@@ -173,7 +173,7 @@ _square, _hinge = partial(Method, family="pairwise square"), partial(Method, fam
 _online = partial(_square, online=True)
 _gaussian = partial(Method, family="Gaussian", paper="Gaussian", online=True)
 _univariate = partial(Method, family="univariate", paper="Uni", online=True)
-_SCALER = ("ColumnScaler",)  # a step of pipelines
+_SCALE = ("ColumnScaler", "ShrinkingScaler")  # steps of pipelines
 
 ALGORITHMS = {
     method.name: method
@@ -193,13 +193,15 @@ ALGORITHMS = {
         _square("SHTAUC", ".hard_thresholding:SHTAUC", _BLOCKS, paper="SHT", states=("ThresholdState",)),
         Method("StoIHT", ".hard_thresholding:StoIHT", _BLOCKS, family="logistic", paper="StoIHT"),
         Method("HSGHT", ".hard_thresholding:HSGHT", _BATCHES, family="logistic", paper="HSG-HT"),
-        _hinge("ASAM", ".psam:ASAM", _ASAM, paper="ASAM", states=("PairState",)),
-        _hinge("PSAM", ".psam:PSAM", _ASAM, paper="PSAM"),
-        _square("NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), paper="PSAM", steps=_SCALER),
-        _hinge("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), paper="ASAM", steps=_SCALER),
-        _hinge("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), paper="PSAM", steps=_SCALER),
+        _hinge("ASAM", ".psam:ASAM", _ASAM, paper="ASAM", online=True, states=("PairState",)),
+        _hinge("PSAM", ".psam:PSAM", _ASAM, paper="PSAM", online=True),
+        _square(
+            "NSOLAM", ".kernel_pipelines:NSOLAM", of_step("solam", _SOLAM), paper="PSAM", online=True, steps=_SCALE
+        ),
+        _hinge("NASAM", ".kernel_pipelines:NASAM", of_step("asam", _ASAM), paper="ASAM", online=True, steps=_SCALE),
+        _hinge("NPSAM", ".kernel_pipelines:NPSAM", of_step("psam", _ASAM), paper="PSAM", online=True, steps=_SCALE),
         # The papers' C is 1 / (2 alpha) over the number of pairs; here alpha is cross-validated.
-        Method("NBAM", ".kernel_pipelines:NBAM", family="pairwise squared hinge", paper="ASAM", steps=_SCALER),
+        Method("NBAM", ".kernel_pipelines:NBAM", family="pairwise squared hinge", paper="ASAM", steps=_SCALE),
         _univariate("UniSqu", ".univariate:UniSqu", _UNI, states=("UnivariateState",)),
         _univariate("UniExp", ".univariate:UniExp", _UNI),
         _univariate("UniLog", ".univariate:UniLog", _UNI),
@@ -210,6 +212,7 @@ ALGORITHMS = {
         Method("BAM", ".ranksvm:BAM", {"C": powers(2, -15, 10)}, family="pairwise squared hinge", paper="BAM"),
         _hinge("SVMPerf", ".ranksvm:SVMPerf", _RANK_SVM, paper="SVM-perf"),
         _hinge("SVMOR", ".ranksvm:SVMOR", _RANK_SVM, paper="SVM-OR"),
+        _square("LSSVM", ".ranksvm:LSSVM", _RANK_SVM, paper="OPAUC"),
         _hinge("PairwiseDescent", ".pairwise_descent:PairwiseDescent", paper="Gaussian"),
         Method(
             "PairwiseDescentLog",
@@ -218,6 +221,7 @@ ALGORITHMS = {
             family="pairwise logistic",
             paper="Gaussian",
         ),
+        Method("LogisticDescent", ".pairwise_descent:LogisticDescent", family="logistic", paper="Gaussian"),
         _gaussian("GaussianAUC", ".gaussian:GaussianAUC"),
         _gaussian("GaussianError", ".gaussian:GaussianError"),
     )

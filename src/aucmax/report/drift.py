@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import __version__
 from ..files.atomic_write import write_atomically
-from ..monitoring import Drift, Period, Stability
+from ..monitoring.drift import Drift, Period
+from ..monitoring.stability import Stability
 from .figures import COLOURS, HEIGHT, draw_svg
 from .html import make_environment
 

@@ -18,7 +18,7 @@ from ..rows.summaries.moments import ClassMoments
 from ..rows.validate import check_groups, check_rows, check_weights, find_classes
 from ..solvers.candidate import Candidate
 from ..solvers.problem import SQUARES, Objective
-from ..solvers.square import EPS, MomentProblem, shrinkage_alpha
+from ..solvers.square import EPS, MomentProblem, held_out_alpha
 from .choice import TIE
 from .search import search
 
@@ -200,12 +200,12 @@ def check_loss(loss: str, penalty: str, n_nonzero: tuple[int, ...] | None) -> st
 def choose_from_moments(square: MomentProblem, objective: Objective, alpha: float | None, alphas: Any) -> Candidate:
     """Return the candidate that the moments suggest.
 
-    If alpha is not given, it comes from the oracle approximating shrinkage if the penalty is L2. For other penalties it
-    is one of `alphas` or of the default grid. Among several candidates, the least `information_criterion` wins.
+    If alpha is not given and the penalty is L2, it is the one that ranks left-out rows best. For other penalties it is
+    one of `alphas` or of the default grid. Among several candidates, the least `information_criterion` wins.
     """
     problem = objective.penalised(square)
     if alpha is not None or objective.penalty == "l2":
-        alphas = np.array([shrinkage_alpha(square) if alpha is None else alpha], dtype=np.float64)
+        alphas = np.array([held_out_alpha(square) if alpha is None else alpha], dtype=np.float64)
     else:
         alphas = problem.default_alphas() if alphas is None else check_alphas(alphas)
     candidates = problem.candidates(alphas)

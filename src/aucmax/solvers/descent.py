@@ -16,11 +16,20 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .candidate import Iteration
+
 SUFFICIENT = 1e-4  # Armijo: a step must lower F by this share of what the slope promises
 MAX_NEWTON = 100  # the largest number of Newton's steps with backtracking; about ten are enough
 SLACK = 1e-12  # relative to F: rounding must not decide whether a step of Newton's method is halved
-HALVES = (*0.5 ** np.arange(53), 0.0)  # of the longest step, down to the rounding of the weights
 POWER_STEPS = 30  # the largest number of steps of the power method
+
+
+def powers(beta: float) -> tuple[float, ...]:
+    """Return the powers of beta below 1, from 1 down to the rounding of the weights, and 0."""
+    return (*beta ** np.arange(np.ceil(-53 / np.log2(beta))), 0.0)
+
+
+HALVES = powers(0.5)  # of the longest step
 
 
 class DescentObjective(Protocol):
@@ -40,13 +49,16 @@ class DescentPoint:
         self.objective, self.v = objective, v
         self.scores = objective.scores(v) if scores is None else scores
         self.value, self._gradient = objective.evaluate(v, self.scores)
+        self.length = 0.0  # of the step that led here
 
     @cached_property
     def gradient(self) -> np.ndarray:
         """The gradient of F."""
         return self._gradient()
 
-    def step(self, direction: np.ndarray, slack: float = SLACK) -> DescentPoint | None:
+    def step(
+        self, direction: np.ndarray, slack: float = SLACK, c: float = SUFFICIENT, lengths: Sequence[float] = HALVES
+    ) -> DescentPoint | None:
         """Return the point that backtracking finds along a direction; None if there is none."""
         change, new = self.objective.scores(direction), self
 
@@ -55,7 +67,9 @@ class DescentPoint:
             new = DescentPoint(self.objective, self.v + length * direction, self.scores + length * change)
             return new.value
 
-        return new if backtrack(value, self.value, float(self.gradient @ direction), slack=slack) else None
+        slope = float(self.gradient @ direction)
+        new.length = float(backtrack(value, self.value, slope, 1.0, lengths, slack, c))
+        return new if new.length else None
 
 
 def backtrack(
@@ -65,50 +79,57 @@ def backtrack(
     longest: Any = 1.0,
     shares: Sequence[float] = HALVES,
     slack: float = SLACK,
+    sufficient: float = SUFFICIENT,
 ) -> Any:
     """Return how far to go along a direction: the first of the lengths `shares` * `longest` that lowers F enough.
 
-    This is Armijo's condition: F falls from its `value` at length 0 by at least 1e-4 of what its `slope` promises.
-    `slack` is a tolerance for rounding: F may be higher than the condition allows by `slack` times F. The last share is
-    0, where nothing has to fall, and F is called last at the result. Value, slope and lengths are numbers, or arrays
-    with one entry for each of several functions.
+    This is Armijo's condition: F falls from its `value` at length 0 by at least the share `sufficient` of what its
+    `slope` promises. `slack` is a tolerance for rounding: F may be higher than the condition allows by `slack` times F.
+    The last share is 0, where nothing has to fall, and F is called last at the result. Value, slope and lengths are
+    numbers, or arrays with one entry for each of several functions.
     """
     length, lower = longest, np.zeros(np.shape(value), dtype=bool)
     for share in shares:
         length = np.where(lower, length, share * longest)
-        lower = F(length) <= value + SUFFICIENT * length * slope + slack * np.abs(value)
+        lower = F(length) <= value + sufficient * length * slope + slack * np.abs(value)
         if np.all(lower):
             break
     return length
 
 
 def gradient_descent(
-    objective: DescentObjective, v: np.ndarray, max_iter: int, tol: float, advice: str | None = None
-) -> tuple[np.ndarray, int]:
-    """Return where gradient descent with backtracking ends, and the number of steps tried, at least 1.
+    objective: DescentObjective,
+    v: np.ndarray,
+    max_iter: int,
+    tol: float,
+    advice: str | None = None,
+    c: float = SUFFICIENT,
+    lengths: Sequence[float] = HALVES,
+) -> tuple[np.ndarray, list[Iteration]]:
+    """Return where gradient descent with backtracking ends, and at least one iteration; the last may have the step 0.
 
     This is Algorithm 1 of Ghanbari and Scheinberg (2018). It stops when the norm of the gradient is `tol` times the
     norm at the start, when no step lowers F enough, or after `max_iter` steps, where a warning gives the `advice`, if
     there is one.
     """
     at = DescentPoint(objective, v)
-    first = square = float(at.gradient @ at.gradient)
-    for n_iter in range(1, max_iter + 1):
-        new = at.step(-at.gradient, slack=0.0)
-        if new is None:
-            return at.v, n_iter
-        at = new
-        square = float(at.gradient @ at.gradient)
-        if square <= tol**2 * first:
-            return at.v, n_iter
+    norm = first = float(np.linalg.norm(at.gradient))
+    iterations: list[Iteration] = []
+    while len(iterations) < max_iter:
+        new = at.step(-at.gradient, 0.0, c, lengths)
+        at = new or at
+        norm = float(np.linalg.norm(at.gradient))
+        iterations.append(Iteration(at.value, norm, 0.0 if new is None else at.length))
+        if new is None or norm <= tol * first:
+            return at.v, iterations
     if advice is not None:
         warnings.warn(
-            f"Gradient descent stopped at max_iter={max_iter} with its gradient at {np.sqrt(square / first):.1e} of "
-            f"the first one (tol={tol:g}): {advice}.",
+            f"Gradient descent stopped at max_iter={max_iter} with its gradient at {norm / first:.1e} of the first one "
+            f"(tol={tol:g}): {advice}.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    return at.v, max_iter
+    return at.v, iterations
 
 
 def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], order: int) -> float:

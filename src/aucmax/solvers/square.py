@@ -56,6 +56,7 @@ from .candidate import Candidate, Iteration, Solution
 from .conjugate_gradients import Operator, shifted_cg
 
 EPS = np.finfo(np.float64).eps
+LEFT = 1e-6  # what a row may leave of its own residual; below this the weights fit the rows themselves
 RIDGE = 1e3 * EPS  # keeps a preconditioner positive definite if alpha is 0 and columns are linearly dependent
 FAR = 1e6  # standard deviations from zero; scores and gradients lose as many digits
 SOLVERS = ("auto", "moments", "dual", "cg")
@@ -266,29 +267,34 @@ def alpha_grid(level: float, low: int = -6, high: int = 4) -> np.ndarray:
     return np.logspace(high, low, 2 * (high - low) + 1) * (level or 1.0)
 
 
-def shrinkage_alpha(problem: MomentProblem) -> float:
-    """Return the alpha that corresponds to the oracle approximating shrinkage of the covariances in M.
+def held_out_alpha(problem: MomentProblem) -> float:
+    """Return the alpha, of the default ones and 0, whose weights rank left-out Gaussian rows best."""
+    alphas = np.append(problem.default_alphas(), 0.0)
+    return float(alphas[np.argmax(held_out_separation(problem, alphas))])
 
-    The sum of two covariances counts as one estimated from 4 / (1/W_0 + 1/W_1) rows, the pooled one as from all rows.
+
+def held_out_separation(problem: MomentProblem, alphas: np.ndarray) -> np.ndarray:
+    """Return Phi^-1(AUC) on left-out rows of Gaussian classes for each alpha, from the moments alone.
+
+    Let T be the sum of the covariances in M, H = (T + alpha I)^-1 and w = H delta. Without the row of class c that is
+    at z from the mean of its n rows, T loses r zz' and delta loses +-z / (n - 1). Here r is 1 / (n - 1), times 2 n / N
+    of all N rows if the classes are pooled. By Sherman and Morrison the score of the row, from the mean score of the
+    other rows of its class, is then f (w.z -+ z'Hz / (n - 1)) instead of w.z, with f = n / (n - 1) / (1 - r z'Hz). The
+    mean of z'Hz over a class is t = tr(H C_c). With it, the scores of left-out rows have the variance f^2 w'C_c w, and
+    their mean is nearer to the other class by f t / (n - 1).
     """
-    moments = problem.scaled
-    C = (moments.scatter / moments.weight[:, None, None]).sum(axis=0)
-    return shrinkage_ridge(C, float(moments.weight.sum() if problem.pooled else 4 / np.sum(1 / moments.weight)))
-
-
-def oracle_shrinkage(C: np.ndarray, n: float) -> float:
-    """Return the oracle approximating shrinkage (OAS) of a covariance estimated from n rows (Chen et al., 2010)."""
-    d, trace, square = len(C), float(np.trace(C)), float(np.vdot(C, C))
-    above = (1 - 2 / d) * square + trace**2
-    below = (n + 1 - 2 / d) * (square - trace**2 / d)
-    return 1.0 if above >= below else max(above / below, 0.0)
-
-
-def shrinkage_ridge(C: np.ndarray, n: float) -> float:
-    """Return the alpha = mu r / (1 - r) for which w has the same direction as with the shrinkage (1 - r) C + r mu I."""
-    r, mu = oracle_shrinkage(C, n), float(np.trace(C)) / len(C)
-    # r = 1 is an infinite alpha; the default grid ends at the same bound.
-    return min(mu * r / max(1 - r, EPS), 1e4 * mu)
+    scaled, n = problem.scaled, problem.moments.weight
+    C = problem.moments.rescaled(problem.scale).scatter / n[:, None, None]
+    T = (scaled.scatter / n[:, None, None]).sum(axis=0)
+    values, U = eigh(T, scaled.beside if len(T) >= DEVICE_ORDER else None)
+    C, delta, inverse = U.T @ C @ U, problem.delta @ U, _shifted_inverse(values, alphas)
+    W, t, rest = inverse * delta, inverse @ C.diagonal(axis1=1, axis2=2).T, np.maximum(n - 1, EPS)
+    left = 1 - t / rest * covariance_shares(n, problem.pooled)
+    usable = (left > LEFT).all(axis=1)
+    f = n / rest / np.where(usable[:, None], left, 1)
+    gap = W @ delta - np.sum(f * t / rest, axis=1)
+    variance = np.sum(f**2 * np.einsum("ai,cij,aj->ac", W, C, W, optimize=True), axis=1)
+    return np.where(usable, gap / np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny)), -np.inf)
 
 
 # The linear algebra

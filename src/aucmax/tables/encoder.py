@@ -18,7 +18,7 @@ from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
 from .reading.features import is_sparse
-from .reading.frames import cell_text, check_table, is_frame, to_arrow
+from .reading.frames import COMPLEX, cell_text, check_table, is_frame, to_arrow
 from .reading.kinds import RARE
 from .reading.table import (
     OF_COLUMNS,
@@ -131,6 +131,10 @@ class TableReader:
                 what = "sample(s)" if table.column_names else "feature(s)"
                 raise ValueError(f"Found a table with 0 {what} (shape={table.shape}) while a minimum of 1 is required.")
             return table
+        if getattr(X, "dtype", None) == np.longdouble:  # which Arrow has not
+            X = np.asarray(X, dtype=np.float64)
+        if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError(f"X: {COMPLEX}.")
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(object), np.nan)
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

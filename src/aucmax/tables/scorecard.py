@@ -575,7 +575,7 @@ class Scorecard:
 
     def _formula(self) -> Formula:
         lines = [(line.term, line.points.tolist()) for line in self._lines]
-        return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines)
+        return card_formula("scorecard of a TableClassifier", self.model, self.base_points, lines, self.summary())
 
 
 FIGURES = ("points", "rows", "share", "positives", "rate", "WoE")

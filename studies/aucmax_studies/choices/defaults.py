@@ -1,6 +1,11 @@
 """What each choice behind the default of AUCClassifier is worth: the default beside itself with one choice changed.
 
     python -m aucmax_studies defaults [--splits 2] [--max-rows 3000] [--write docs/measured/defaults.md] [names ...]
+    python -m aucmax_studies defaults --ridge [--splits 2] [--max-rows 3000] [--write docs/measured/defaults.md]
+
+With --ridge it measures instead the ridge and the shrinkage that GaussianAUC and GaussianError choose from moments
+alone, against the best of a grid by the test rows, on five Gaussian designs and on eight data sets: the first of the
+verdict half that are dense and have at most 300 columns.
 
 The data sets are those of `common/study_data.py`, in its two halves: choices were made on the first, and the second
 shows whether they hold elsewhere. Of larger data sets a seeded sample is taken. Everything is chosen inside the
@@ -13,15 +18,19 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from scipy.linalg import toeplitz
+from scipy.sparse import issparse
+from sklearn.covariance import oas
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from threadpoolctl import threadpool_limits
 
-from aucmax import AUCClassifier
+from aucmax import AUCClassifier, ClassMoments, GaussianAUC, GaussianError
 from aucmax.search import choice, pool, rounds, search, training
 from aucmax.solvers import smooth_auc
 
@@ -131,15 +140,87 @@ def tables(results: dict[str, dict[str, np.ndarray]]) -> str:
     )
 
 
+# The ridge of the Gaussian classifiers
+
+DESIGNS = ("I", "AR(.9)", "I + AA'", "I + 10 FF', F of 5 columns", "I and AA'/d")
+ALPHAS, SHRINKAGES = np.logspace(-8, 4, 25), np.append(np.logspace(-8, -1, 8), np.linspace(0.2, 1, 9))
+RIDGE_COMMAND = "python -m aucmax_studies defaults --ridge"
+
+
+def design(name: str, seed: int, n_train: int = 1_600, n_test: int = 10_000, d: int = 100) -> tuple[Any, ...]:
+    """Return training and test rows of two Gaussian classes of equal size."""
+    rng = np.random.default_rng(seed)
+    A, F, means = rng.standard_normal((d, d)), rng.standard_normal((d, 5)), rng.standard_normal((1, d))
+    low, high = {
+        "I": 2 * [np.eye(d)],
+        "AR(.9)": 2 * [toeplitz(0.9 ** np.arange(d))],
+        "I + AA'": 2 * [np.eye(d) + A @ A.T],
+        "I + 10 FF', F of 5 columns": 2 * [np.eye(d) + 10 * F @ F.T],
+        "I and AA'/d": [np.eye(d), A @ A.T / d + 0.05 * np.eye(d)],
+    }[name]
+    separation = 2 / np.sqrt(means @ np.linalg.solve(low + high, means.T))  # the best AUC is Phi(2)
+    y = np.arange(n_train + n_test) % 2
+    Z = rng.standard_normal((len(y), d))
+    X = np.where(y[:, None] == 1, Z @ np.linalg.cholesky(high).T + separation * means, Z @ np.linalg.cholesky(low).T)
+    return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
+
+
+def measure_ridge(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> tuple[float, ...]:
+    """Return the AUCs of the best of the grid, the default, oracle shrinkage and none, and the accuracies likewise."""
+    moments = ClassMoments(X.shape[1]).update(X, y)
+    std = np.where(moments.spread() > 0, moments.spread(), np.inf)
+    rest = (X - moments.mean[y]) / std
+    level = sum(np.mean(rest[y == c].var(axis=0)) for c in range(2))
+    share = oas(rest, assume_centered=True)[1]
+
+    def auc(alpha: float | None) -> float:
+        return GaussianAUC(alpha=alpha).fit_moments(moments).score(X_test, y_test)
+
+    def accuracy(shrinkage: float | None) -> float:
+        return float(np.mean(GaussianError(shrinkage=shrinkage).fit_moments(moments).predict(X_test) == y_test))
+
+    best, most = max(auc(a * level) for a in ALPHAS), max(accuracy(r) for r in SHRINKAGES)
+    oracle = auc(min(level * share / max(1 - share, 1e-12), 1e4))
+    return best, auc(None), oracle, auc(0.0), most, accuracy(None), accuracy(share), accuracy(0.0)
+
+
+def ridge_table(n_splits: int, max_rows: int) -> str:
+    """Return the table of the ridge and the shrinkage."""
+    names = [name for name in study_data.halves()["verdict"] if name in study_data.available()]
+    rows: dict[str, Any] = {name: map(design, repeat(name), range(n_splits)) for name in DESIGNS}
+    for name in names:
+        if len(rows) == len(DESIGNS) + 8:
+            break
+        X = study_data.load(name)[0]
+        if not issparse(X) and X.shape[1] <= 300:
+            rows[name] = splits_of(name, n_splits, max_rows)
+    lines = [
+        "| | best AUC | default | oracle | none | best accuracy | default | oracle | none |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, splits in rows.items():
+        found = np.mean([measure_ridge(*split) for split in splits], axis=0)
+        gaps = found - np.repeat(found[[0, 4]], 4)
+        cells = [f"{found[k]:.4f}" if k in (0, 4) else f"{gaps[k]:+.4f}" for k in range(len(found))]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=study_data.available())
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--max-rows", type=int, default=3_000)
     parser.add_argument("--write", type=Path, help="put the tables into this file, between its marks")
+    parser.add_argument("--ridge", action="store_true", help="the ridge and the shrinkage of the Gaussian classifiers")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results = {}
+    if arguments.ridge:
+        with threadpool_limits(1):
+            text = ridge_table(arguments.splits, arguments.max_rows)
+        print(text) if arguments.write is None else replace_block(arguments.write, RIDGE_COMMAND, text)
+        return
     with threadpool_limits(1):
         for name in arguments.names:
             start = time.perf_counter()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from aucmax import ASAM, RegSOLAM, UniSqu
+from aucmax._base import RowsClassifier
 from aucmax.papers import ALGORITHMS
 from aucmax.papers.engine.variant import VariantMixin
 
@@ -146,9 +147,11 @@ DEVIATIONS: dict[str, list[Deviation]] = {
 
 
 def with_variants() -> list[str]:
-    """Return the algorithms that have variants."""
+    """Return the algorithms whose variants take other steps; convex problems of all rows differ in scaling alone."""
     return [
         name
         for name, method in ALGORITHMS.items()
-        if isinstance(method.make, type) and issubclass(method.make, VariantMixin)
+        if isinstance(method.make, type)
+        and issubclass(method.make, VariantMixin)
+        and not issubclass(method.make, RowsClassifier)
     ]

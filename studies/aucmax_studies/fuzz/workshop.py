@@ -41,6 +41,7 @@ SHORTER = {
     "SVMOR": "SVMOR(C=0.01, tol=0.1)",
     "PairwiseDescent": "PairwiseDescent(tol=0.5)",
     "PairwiseDescentLog": "PairwiseDescentLog(tol=0.5)",
+    "LogisticDescent": "LogisticDescent(tol=0.5)",
 }  # than by default, where a fit reads a file hundreds of times
 IS_CSV = ["--format", "csv", "--no-header"]
 # Every kind of fit that can be checkpointed.

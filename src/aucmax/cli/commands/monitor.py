@@ -8,7 +8,9 @@ import numpy as np
 import typer
 
 from ...files import describe_paths
-from ...monitoring import ColumnDrift, Drift, Stability, Watch
+from ...monitoring.drift import ColumnDrift, Drift
+from ...monitoring.stability import Stability
+from ...monitoring.watch import Watch
 from ...report.drift import write_drift
 from .. import options
 from ..checks import check_inputs, check_outputs
@@ -36,6 +38,7 @@ def monitor(
     ] = None,
     format: options.Format = None,
     target: options.Target = None,
+    weight: options.Weight = None,
     header: options.Header = True,
     delimiter: options.Delimiter = None,
     encoding: options.TextEncoding = "utf-8",
@@ -53,7 +56,7 @@ def monitor(
     file = read_model_file(model)
     watch = Watch(file.model)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
-    layout |= {"format": format, "target": target, "with_target": None if target is None else True}
+    layout |= {"format": format, "target": target, "with_target": None if target is None else True, "weight": weight}
     with keeping("time"):
         kept = [] if time is None else [time]
         source = open_rows(console, file, data, context=context, as_levels=True, keep=kept, **layout)
@@ -64,7 +67,7 @@ def monitor(
     with console.progress() as bar, naming(source), without_names():
         update = on_block(bar, source)
         for block in source.blocks():
-            watch.add(block.features, block.tallies)
+            watch.add(block.features, block.tallies, block.weight)
             masks += [] if block.y is None else [classes.mask(np.asarray(block.y), source.name)]
             times += [] if time is None else block.kept[list(source.kept).index(time)]
             update("scoring", block)
@@ -82,7 +85,8 @@ def monitor(
 
 def show_drift(found: Drift) -> list[Any]:
     """Return the lines and the table of what has changed."""
-    lines: list[Any] = [f"{found.n_samples:,} rows", show_score(found)]
+    index = "" if found.score is None else f"{' '.join(show_index(found.score))}, {found.status(found.score)}; "
+    lines: list[Any] = [f"{found.n_samples:,} rows", f"score: {index}{found.score_note or 'against held-out scores'}"]
     lines.append(f"mean probability {found.mean_probability:.4f}, base rate of the training rows {found.base_rate:.4f}")
     if found.promised is not None and found.auc is not None:
         lines.append(
@@ -111,14 +115,9 @@ def show_drift(found: Drift) -> list[Any]:
         ]
         lines.append(make_table("", ("month", "rows", "positive", "AUC, 95% interval"), rows, right=(1, 2)))
     rule = f"an index of more than {found.limit:g} beyond chance, its interval above {found.border:g}, is drift"
+    if any(each.new_levels for each in found.columns):
+        rule += f", and so are new levels in {found.limit / 5:g} more of the rows than expected"
     return [*lines, f"{found.verdict} ({rule})"]
-
-
-def show_score(found: Drift) -> str:
-    """Return a line about the score."""
-    if found.score is None:
-        return "score: the model does not know the scores of its training rows"
-    return f"score: {' '.join(show_index(found.score))}, {found.status(found.score)}"
 
 
 def show_index(found: Stability) -> tuple[str, str, str]:
@@ -131,5 +130,5 @@ def show_column(found: Drift, column: ColumnDrift) -> tuple[str, ...]:
     index = ("", "", "") if column.stability is None else show_index(column.stability)
     shares = column.expected_missing_share, column.missing_share
     missing = "{:.1%} to {:.1%}".format(*shares) if any(shares) else ""
-    status = (found.status(column.stability) or "") + ("" if column.counts else ", a date")
+    status = (found.status(column) or "") + ("" if column.counts else ", a date")
     return column.column, column.kind, *index, missing, "; ".join(column.remarks), status

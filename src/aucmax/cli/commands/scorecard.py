@@ -108,7 +108,8 @@ def scorecard(
         worth = [(one_line(name), str(n_lines), f"{value:.3f}", f"{auc:.4f}") for name, n_lines, value, auc in about]
         shown.append(make_table("", ("column", "lines", "information value", "AUC alone"), worth, right=(1, 2, 3)))
     else:
-        text = writers[output.suffix]()
+        comment = {".sql": f"-- model {one_line(model.name)}\n", ".py": f"# model {one_line(model.name)}\n"}
+        text = comment.get(output.suffix, "") + writers[output.suffix]()
         write_atomically(output, lambda out: out.write(text.encode()))
     console.result(values, *shown, *wrote(output))
 

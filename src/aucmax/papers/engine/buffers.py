@@ -73,13 +73,14 @@ def fifo_slots(buffers: ClassBuffers, positive: np.ndarray) -> np.ndarray:
     return _numbers(buffers.counts, positive) % buffers.lengths.shape[1]
 
 
-def reservoir_slots(buffers: ClassBuffers, positive: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def reservoir_slots(buffers: ClassBuffers, positive: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Return the slots of new rows, so that a buffer is a uniform sample of its class; -1 for rows that are not kept.
 
     Until there are `size` rows, all are kept; then row number k takes a slot with probability size / k, any one alike.
+    The draws are uniform in [0, 1).
     """
     number, size = _numbers(buffers.counts, positive), buffers.lengths.shape[1]
-    slots = np.where(number < size, number, (rng.random_sample(len(positive)) * (number + 1)).astype(np.int64))
+    slots = np.where(number < size, number, (draws * (number + 1)).astype(np.int64))
     return np.where(slots < size, slots, -1)
 
 

@@ -92,7 +92,8 @@ def _is_written_so(day: Any, days: Any, form: str) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    pattern = "^" + re.sub("%.", lambda found: PARTS[found[0]], form.replace(".", r"\.")) + "$"
+    parts = PARTS | {"%m": r"\d\d", "%d": r"(?P<day>\d\d)"} if form == DIGITS_FORM else PARTS  # 1898701 is not clear
+    pattern = "^" + re.sub("%.", lambda found: parts[found[0]], form.replace(".", r"\.")) + "$"
     if not has_days(form):
         found = pc.match_substring_regex(day, pattern)
     else:

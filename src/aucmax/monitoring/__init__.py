@@ -1,0 +1,1 @@
+"""Whether new rows are still like the training rows of a model."""
