@@ -174,6 +174,11 @@ class Scored(NamedTuple):
         used = np.ones(len(self.scores), dtype=bool) if self.weight is None else self.weight > 0
         return self.scores[used & ~self.positive], self.scores[used & self.positive]
 
+    @property
+    def labelled(self) -> tuple[Any, np.ndarray] | None:
+        """The rows and the mask of the positives, if they were kept."""
+        return None if self.rows is None else (self.rows, self.positive)
+
 
 def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock, keep: bool = False) -> Scored:
     """Return the scores of all rows of a file and their classes, and the rows if they are to be kept."""
@@ -217,18 +222,6 @@ def score_file(console: Console, file: ModelFile, source: Source, *, with_rows: 
     for note in unseen.notes(source.name, scored_as(file.model)):
         console.note(note)
     return found
-
-
-def evaluate_file(
-    console: Console, file: ModelFile, source: Source, *, with_rows: bool = False
-) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
-    """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
-
-    The rows and the mask of the positives come last, if they are kept.
-    """
-    found = score_file(console, file, source, with_rows=with_rows)
-    evaluation = evaluate_scores(file, found.scores, found.positive)[0]
-    return evaluation, found.of_classes, None if found.rows is None else (found.rows, found.positive)
 
 
 def evaluate_scores(

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
 from .._base import LinearAUCClassifier
+from .._docs import inherit_parameters
 from ..files.labels import label_text
 from ..metrics import _check_scores
 from ..models.model_file import versions
@@ -32,6 +33,7 @@ N_WEIGHTS = 20  # that a report shows
 LONGEST = 300  # characters of the description of a model
 
 
+@inherit_parameters(evaluate)
 def write_report(
     model: Any,
     X: Any,
@@ -66,25 +68,11 @@ def write_report(
         Their labels.
     path : path
         The file; an existing one is replaced.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Their weights.
-    groups : array-like of shape (n_samples,), default=None
-        Groups of rows that depend on each other, such as the rows of one patient, for the intervals.
-    by : array-like of shape (n_samples,), default=None
-        A column, such as the sex: AUC, rates and calibration are also shown for each of its values.
     title : str, default=None
         The heading; None for the name of the model.
-    pos_label : label, default=None
-        The positive class; None for the larger label.
     threshold : float, default=None
         Rows with a higher score are called positive. None for the model's own: 0 for `decision_function` and 0.5 for
         `predict_proba`. Bare scores have none.
-    costs : (float, float), default=None
-        The costs of a false positive and of a false negative, for the threshold of lowest cost.
-    max_fpr : float in (0, 1], default=0.1
-        False positive rate up to which the partial area is taken.
-    confidence_level : float in (0, 1), default=0.95
-        The level of the intervals.
 
     Returns
     -------
@@ -218,7 +206,9 @@ def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Repo
     classes = np.asarray(getattr(model, "classes_", find_classes(labels)))
     check_labels(labels, classes)
     model = getattr(model, "best_estimator_", model)  # of a grid search
-    last, rows = (model[-1], transform(model, X)) if isinstance(model, Pipeline) else (model, X)
+    last, rows = model, X
+    if isinstance(model, Pipeline):
+        last, rows = model[-1], model[:-1].transform(X) if len(model) > 1 else X
     return Report(
         type(last).__name__,
         summary=describe_fit(model, last),
@@ -226,11 +216,6 @@ def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Repo
         model_classes=(label_text(classes[0]), label_text(classes[1])),
         **describe_parts(last, rows, labels, sample_weight, names=feature_names(model)),
     )
-
-
-def transform(model: Pipeline, X: Any) -> Any:
-    """Return rows as the last step of a pipeline takes them."""
-    return model[:-1].transform(X) if len(model) > 1 else X
 
 
 def feature_names(model: Any) -> Any:
@@ -255,7 +240,7 @@ def describe_fit(model: Any, last: Any) -> list[tuple[str, str]]:
 
 def find_reading(model: Any) -> Reading | None:
     """Return how a model reads the columns of a table; None if it does not read tables."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = model if isinstance(model, Pipeline) else [model]
     return next((step.reading_ for step in steps if hasattr(step, "reading_")), None)
 
 
