@@ -84,18 +84,13 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
 def fit_in_memory(
     estimator: Any, source: Source, positive: str | None, on_block: OnBlock, *callbacks: Any
 ) -> TrainedModel:
-    """Fit an estimator to all rows of a file at once.
-
-    The estimator is fitted in place. `positive` is the positive label, None if the user did not name it. `on_block` is
-    called with "reading" and each block; `callbacks` are scikit-learn callbacks of the fit.
-    """
+    """Fit an estimator, in place, to all rows of a file at once; `callbacks` are scikit-learn callbacks of the fit."""
     rows = read_rows(source, on_block)
     classes, mask = find_classes(source, rows, positive)
     last = last_step(estimator)
-    arguments = fit_arguments(estimator, rows)
     last.set_callbacks(*callbacks)
     with naming(source):
-        estimator.fit(rows.features, mask, **arguments)
+        estimator.fit(rows.features, mask, **fit_arguments(estimator, rows))
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
     describe(estimator, classes)

@@ -36,10 +36,7 @@ OnBlock = Callable[[str, Block], None]
 
 
 def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> Block:
-    """Return all rows of a file as one block, dense if few values are 0.
-
-    `on_block` is called with "reading" and each block that is read.
-    """
+    """Return all rows of a file as one block, dense if few values are 0; `on_block` sees each block that is read."""
     rows = source.read(lambda block: on_block("reading", block))
     X = rows.features
     if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
@@ -228,12 +225,7 @@ def evaluate_scores(
     file: ModelFile, scores: np.ndarray, positive: np.ndarray, sample_weight: Any = None, **settings: Any
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
     """Return the evaluation of the scores of a model, and the scores of the negatives and of the positives."""
-    probabilities = find_probabilities(file.model, scores)
+    line = getattr(last_step(file.model), "calibration_", None)
+    probabilities = None if line is None else expit(line[0] * scores + line[1])
     found = evaluate(positive, scores, sample_weight, probabilities=probabilities, **settings)
     return found, (scores[~positive], scores[positive])
-
-
-def find_probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
-    """Return the probabilities of rows, given their scores; None if the model has none."""
-    calibration = getattr(last_step(model), "calibration_", None)
-    return None if calibration is None else expit(calibration[0] * scores + calibration[1])

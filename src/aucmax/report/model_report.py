@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,14 +102,15 @@ def write_report(
         scored, report = score(model, X, pos_label), describe(model, X, labels, sample_weight)
     else:
         scored, report = read_scores(model, X, labels, pos_label), Report("Scores", summary=[("model", "bare scores")])
+    scores, probabilities, own = scored
     found = evaluate(
         labels,
-        scored.scores,
+        scores,
         sample_weight,
-        probabilities=scored.probabilities,
+        probabilities=probabilities,
         groups=groups,
         by=by,
-        threshold=scored.threshold if threshold is None else threshold,
+        threshold=own if threshold is None else threshold,
         costs=costs,
         pos_label=pos_label,
         max_fpr=max_fpr,
@@ -128,7 +129,7 @@ def write_report(
         ("written by", ", ".join(f"{library} {version}" for library, version in versions().items())),
     ]
     used = np.ones(len(labels), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
-    zeros, ones = (scored.scores[used & (labels == label)] for label in (negative, positive))
+    zeros, ones = (scores[used & (labels == label)] for label in (negative, positive))
     worth, how = report.importance, ""
     if X is not None and report.additive is None:
         worth, how = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
@@ -153,12 +154,8 @@ def name_of(column: Any) -> str:
     return "" if name is None else str(name)
 
 
-class Scored(NamedTuple):
-    """Scores of rows, where higher means more likely positive."""
-
-    scores: np.ndarray
-    probabilities: np.ndarray | None  # if there are any
-    threshold: float | None  # above which the model calls a row positive, if it has one
+# Scores, where higher means more likely positive; probabilities, if there are any; and the threshold of the model.
+Scored = tuple[np.ndarray, np.ndarray | None, float | None]
 
 
 def check_classifier(model: Any, X: Any) -> None:
@@ -180,9 +177,7 @@ def score(model: Any, X: Any, pos_label: Any) -> Scored:
     """Return the scores of a classifier for a positive class."""
     scores, threshold = scores_of(model, X, pos_label)
     side = 1 if pos_label is None else place_of(model, pos_label)
-    return Scored(
-        scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
-    )
+    return scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
 
 
 def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scored:
@@ -198,7 +193,7 @@ def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scor
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = scores[:, int(pos_label is None or pos_label == find_classes(labels)[1])]
     scores = _check_scores(scores, "model")
-    return Scored(scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None)
+    return scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None
 
 
 def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Report:
