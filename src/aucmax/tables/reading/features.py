@@ -35,8 +35,9 @@ def least_rows(n_rows: int, min_frequency: int | float) -> float:
 
 
 def unlike(levels: Sequence[str], word: str) -> str:
-    """Return a word in as many brackets as make it none of the levels."""
-    while word in levels:
+    """Return a word in as many brackets as make it none of the levels, in any case of letters."""
+    taken = {level.lower() for level in levels}
+    while word in taken:
         word = f"({word})"
     return word
 
