@@ -25,8 +25,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # has cached, so the cache is keyed by both.
 _names = (
     "_compat.py",
-    "losses/pair_grid.py",
     "losses/rowwise.py",
+    "losses/smooth_auc.py",
     *(f"papers/engine/{name}.py" for name in ("row_access", "averages", "proximal", "buffers")),
 )
 _shared = b"".join((_folder / name).read_bytes() for name in _names)

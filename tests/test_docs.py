@@ -116,6 +116,11 @@ def test_docstrings_of_displays_have_entries_for_all_arguments(cls):
             assert written == [*expected, "display"]
 
 
+def test_write_report_has_entries_for_all_arguments():
+    written = re.findall(r"^(\w+) : ", aucmax.write_report.__doc__, re.MULTILINE)
+    assert written == [*inspect.signature(aucmax.write_report).parameters, "evaluation"]
+
+
 @pytest.mark.slow
 def test_import_without_docstrings():
     command = "import aucmax; assert aucmax.PSAM.__doc__ is aucmax.ROCDisplay.__doc__ is None; print(aucmax.PSAM())"

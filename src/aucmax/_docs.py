@@ -111,6 +111,17 @@ def _with_default(entry: str, default: object) -> str:
     return head[: written.start(1)] + value + line + text
 
 
+def inherit_parameters(source: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorate a function: it has the entries of parameters that it does not write from another function."""
+
+    def decorate(function: F) -> F:
+        if function.__doc__:
+            function.__doc__ = _complete(function.__doc__, [source.__doc__], function)
+        return function
+
+    return decorate
+
+
 def add_sections(template: str, **values: str) -> Callable[[F], F]:
     """Decorate a function: its docstring goes on with a template that several functions share, and these values."""
 

@@ -6,6 +6,7 @@ import string
 import sys
 import warnings
 from collections.abc import Callable, Collection
+from difflib import get_close_matches
 
 
 class ArgumentError(ValueError):
@@ -45,8 +46,11 @@ class ArgumentError(ValueError):
         return "".join(parts)
 
 
-def listed(columns: Collection[str], what: str = "column") -> str:
-    """Return a list of the first columns for a message, in quotes if blanks are around them."""
+def listed(columns: Collection[str], what: str = "column", meant: str = "") -> str:
+    """Return a list of the first columns for a message, in quotes if blanks are around them; or the one nearest."""
+    near = get_close_matches(meant.strip().lower(), [*{column.strip().lower() for column in columns}], 1, 0.75)
+    if near:
+        return f"the nearest is {next(column for column in columns if column.strip().lower() == near[0])!r}"
     first, rest = list(columns)[:10], len(columns) - 10
     first = [" ".join(column.split()) if column == column.strip() else repr(column) for column in first]
     return f"its {what}s are {', '.join(first) or 'none'}" + (f" and {rest} more" if rest > 0 else "")

@@ -16,9 +16,8 @@ from .rows.protocol import Rows
 from .rows.summaries.moments import ClassMoments
 from .rows.summaries.scores import ScoreMoments
 from .search.calibration import calibrate, calibrate_gaussian
-from .search.members import solve_members
 from .search.path_cv import PENALTIES, PathCV, check_alphas, check_loss, check_n_nonzero, choose_from_moments
-from .search.search import search
+from .search.search import search, solve_members
 from .solvers.candidate import Candidate, Solution
 from .solvers.problem import SQUARES, Objective, Problem
 from .solvers.square import SOLVERS, MomentProblem

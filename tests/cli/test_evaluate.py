@@ -134,7 +134,7 @@ def test_names_with_blanks_around_them(run, refused, tmp_path):
     assert status == 0
     assert [each["group"] for each in json.loads(out)["by"]] == ["basic", "plus"]
     line = refused("evaluate", tmp_path / "model", tmp_path / "rows.csv", "--by", "plan")
-    assert line == f"{tmp_path}/rows.csv has no column 'plan' for --by; its columns are age, ' plan', y."
+    assert line == f"{tmp_path}/rows.csv has no column 'plan' for --by; the nearest is ' plan'."
 
 
 @pytest.mark.parametrize(

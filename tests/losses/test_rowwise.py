@@ -8,9 +8,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from aucmax import AUCClassifier, GaussianAUC, GaussianError, pairwise_loss, roc_auc
-from aucmax.losses.pair_grid import fill_fields, pair_sum
 from aucmax.losses.rowwise import logistic_terms
-from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores
+from aucmax.losses.smooth_auc import SLOPE, SmoothAUC, UnitScores, fill_fields, pair_sum
 from aucmax.rows.memory import MemoryRows, MemorySpace
 from aucmax.rows.protocol import Targets
 from aucmax.rows.summaries.scores import ScoreMoments

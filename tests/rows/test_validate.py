@@ -5,6 +5,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -148,3 +149,37 @@ def test_masked_cells_of_a_table_are_missing_values():
     model = TableClassifier("curves", cv=0).fit(gaps, y)
     masked = TableClassifier("curves", cv=0).fit(np.ma.masked_array(X, mask), y)
     np.testing.assert_allclose(masked.decision_function(gaps), model.decision_function(gaps))
+
+
+def test_refusals_say_what_to_do():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    gaps, groups = np.where(X > 2, np.nan, X), np.array([None, "a"] * 20, dtype=object)
+    frame = pd.DataFrame(X, columns=["age", "income", "debt"])
+    fit, named = AUCClassifier().fit, TableClassifier(drop=["incom"]).fit
+    calls = {
+        "^cv has no splits: it is empty, or a generator that": [
+            lambda: AUCClassifier(cv=[]).fit(X, Y),
+            lambda: TableClassifier(cv=iter(())).fit(X, Y),
+        ],
+        "^groups has missing values: give each row a group": [lambda: fit(X, Y, groups=groups)],
+        r"^The largest of sample_weight is 4.94e-324, near": [lambda: fit(X, Y, np.full(40, 5e-324))],
+        r"^The largest of sample_weight is 1e\+300, near the": [
+            lambda: TableClassifier().fit(X, Y, np.full(40, 1e300))
+        ],
+        "^X has 2 columns called 'a': rename": [lambda: fit(frame.set_axis(["a", "b", "a"], axis=1), Y)],
+        "^Input X contains NaN: fit a TableClassifier, which": [
+            lambda: fit(gaps, Y),
+            lambda: ALGORITHMS["SOLAM"]().fit(gaps, Y),
+            lambda: AUCClassifier("squared", alpha=0.1).fit(X, Y).predict(gaps),
+        ],
+        r"y holds 25 classes\. It looks like a regression target": [
+            lambda: fit(np.tile(X, (3, 1))[:100], np.arange(100) % 25)
+        ],
+        "has no column 'incom' for drop=; the nearest is 'income'": [lambda: named(frame, Y)],
+        "^X: complex numbers are not read": [lambda: TableClassifier().fit(X + 1j, Y)],
+    }
+    for message, failing in calls.items():
+        for call in failing:
+            with pytest.raises(ValueError, match=message):
+                call()
+    assert TableClassifier("lines", cv=0).fit(X.astype(np.longdouble), Y).n_features_in_ == 3

@@ -32,16 +32,16 @@ def test_influences_are_derivatives_of_the_mean_auc(weighted, grouped):
     rng = np.random.default_rng(0)
     n, X, y = 40, *skewed(n=40)
     weights = rng.integers(1, 4, n).astype(float)
-    rows = MemoryRows(X, y, CLASSES, weights if weighted else None)
-    weights = weights if weighted else np.ones(n)
-    tests = TestSets(rows.targets, make_rounds(3, rows, 2))
+    groups = np.arange(n) // 4 if grouped else np.arange(n)
+    rows = MemoryRows(X, y, CLASSES, weights if weighted else None, groups if grouped else None)
+    rounds = make_rounds(3, MemoryRows(X, y, CLASSES), 2)
+    weights, tests = weights if weighted else np.ones(n), TestSets(rows.targets, rounds)
     scores = rng.integers(0, 9, tests.edges[-1, 2]).astype(float)  # with ties
 
     def mean_auc(weights):
         edges = zip(tests.rows, tests.edges, strict=True)
         return np.mean([roc_auc(y[members], scores[a:c], weights[members]) for members, (a, _, c) in edges])
 
-    groups = np.arange(n) // 4 if grouped else np.arange(n)
     # A row counts from the mean of all test sets, and not of its own, in which the derivatives sum to 0.
     apart, aucs = np.zeros(n), tests.auc(scores[None])[:, 0]
     for members, auc in zip(tests.rows, aucs, strict=True):
@@ -52,7 +52,7 @@ def test_influences_are_derivatives_of_the_mean_auc(weighted, grouped):
         up, down = (np.where(np.arange(n) == i, weights * (1 + sign * h), weights) for sign in (1, -1))
         size = len(np.unique(groups[y == y[i]]))  # of which the mean takes one
         expected[groups[i]] += ((mean_auc(up) - mean_auc(down)) / (2 * h) + apart[i]) * np.sqrt(size / (size - 1))
-    moves, freedom = tests.influences(scores, groups)
+    moves, freedom = tests.influences(scores)
     assert_allclose(moves, expected, atol=1e-8)
     assert freedom == min(len(np.unique(groups[y == c])) for c in (0, 1)) - 1
 
@@ -63,7 +63,7 @@ def test_influences_of_one_test_set_are_the_interval_of_delong():
     tests = TestSets(rows.targets, make_rounds([(np.arange(80), np.arange(80))], rows))
     scores = np.round(X[:, 0], 1)[tests.rows[0]]
     expected = roc_auc_ci(y[tests.rows[0]], scores)
-    moves, _ = tests.influences(scores, np.arange(80))
+    moves, _ = tests.influences(scores)
     assert_allclose(interval_of(expected.auc, moves, 1.0, 1e9, 2), expected[:3], rtol=1e-7)
 
 

@@ -79,7 +79,7 @@ def test_thin_sparse_members_are_solved_on_the_rows(monkeypatch):
     y = (X @ rng.standard_normal(250) + 0.3 * rng.standard_normal(300) > 0).astype(int)
     found = AUCClassifier(tol=1e-9).fit(X, y)
     assert not hasattr(found, "moments_")
-    monkeypatch.setattr("aucmax.search.members.CG_COST", np.inf)
+    monkeypatch.setattr("aucmax.search.search.CG_COST", np.inf)
     expected = AUCClassifier(tol=1e-9).fit(X, y)
     assert expected.moments_.n_features == 250
     assert expected.blend_["share"].tolist() == found.blend_["share"].tolist()

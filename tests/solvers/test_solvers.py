@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from aucmax import ClassMoments
 from aucmax.rows.memory import MemoryRows
 from aucmax.solvers.candidate import Candidate
-from aucmax.solvers.quadratic import RowQuadratic
 from aucmax.solvers.square import (
     MAX_ORDER,
     MAX_ORDER_SPARSE,
@@ -64,11 +63,9 @@ def system(rows, scale):
 
 def cg_path(rows, alphas, scale, tol, max_iter):
     """Conjugate gradients on X / scale."""
-    means, variances = rows.column_statistics()
-    gap = means[1] - means[0]
-    diagonal = (variances.sum(axis=0) + gap**2) / scale**2
-    quadratic = RowQuadratic(rows, scale, means.mean(axis=0), gap / scale, diagonal, np.ones(2))
-    return shifted_cg(quadratic.matvec, quadratic.delta, alphas, tol, max_iter)
+    problem, (low, high) = RowProblem(rows, False, "cg", max_iter), rows.column_statistics()[0]
+    problem.scale, problem.delta = scale, (high - low) / scale
+    return shifted_cg(problem.matvec, problem.delta, alphas, tol, max_iter)
 
 
 def solve(solver, rows, alphas, scale=None):

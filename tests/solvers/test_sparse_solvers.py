@@ -58,13 +58,13 @@ def test_the_normal_equations_are_means_over_the_pairs():
 def test_products_and_blocks_are_those_of_all_pairs(kind, weighted, source):
     rows = correlated_rows(kind=kind, weighted=weighted)
     loss = make_loss(source, rows)
-    quadratic, (M, delta) = loss.quadratic(), normal_equations(rows, loss.scale)
+    M, delta = normal_equations(rows, loss.scale)
     columns, v = np.array([0, 3, 6]), np.array([1.0, -2.0, 0.5])
-    assert_allclose(quadratic.delta, delta, atol=1e-12)
-    assert_allclose(quadratic.diagonal, np.diagonal(M), rtol=1e-9)
-    assert_allclose(quadratic.product(columns, v), M[:, columns] @ v, atol=1e-12)
-    assert_allclose(quadratic.product(columns[:0], v[:0]), 0)
-    assert_allclose(quadratic.block(columns), M[np.ix_(columns, columns)], atol=1e-12)
+    assert_allclose(loss.delta, delta, atol=1e-12)
+    assert_allclose(loss.diagonal, np.diagonal(M), rtol=1e-9)
+    assert_allclose(loss.product(columns, v), M[:, columns] @ v, atol=1e-12)
+    assert_allclose(loss.product(columns[:0], v[:0]), 0)
+    assert_allclose(loss.block(columns), M[np.ix_(columns, columns)], atol=1e-12)
 
 
 def test_the_grids_of_alphas():
@@ -137,7 +137,7 @@ def test_the_largest_alpha_of_the_grid_is_the_smallest_that_leaves_nothing(l1_ra
         w, below = problem.path(np.array([alpha, 0.999 * alpha]), 1e-6)
         assert not w.any()
         assert np.count_nonzero(below) == 1
-        assert below[np.argmax(np.abs(problem.quadratic.delta))] != 0
+        assert below[np.argmax(np.abs(problem.base.delta))] != 0
 
 
 @every_source
@@ -159,8 +159,8 @@ def test_elastic_net_without_penalty_is_the_shortest_solution(source):
 def test_wide_rows_form_blocks_of_few_columns():
     rows = correlated_rows(100, 3000, kind="CSR")
     problem = ElasticNetProblem(make_loss("rows", rows), 1.0, max_iter=1000)
-    sizes, block = [], problem.quadratic.block
-    problem.quadratic.block = lambda columns: sizes.append(len(columns)) or block(columns)
+    sizes, block = [], problem.base.block
+    problem.base.block = lambda columns: sizes.append(len(columns)) or block(columns)
     problem.path(problem.default_alphas(), 1e-6)
     assert max(sizes) < 300
     # From nothing to a small alpha, where most columns want to join
@@ -321,7 +321,7 @@ def test_best_subset_of_all_columns_is_the_fit_without_a_limit(shape, source):
 def test_a_large_alpha_keeps_the_largest_differences():
     loss = make_loss("moments", correlated_rows(30, 50))
     (v,) = subset_path(loss, [7], [1e8])[0]
-    assert_array_equal(np.flatnonzero(v), np.sort(np.argsort(-np.abs(loss.quadratic().delta))[:7]))
+    assert_array_equal(np.flatnonzero(v), np.sort(np.argsort(-np.abs(loss.delta))[:7]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -367,7 +367,7 @@ def test_best_subset_of_dependent_columns_has_n_nonzero_weights(case, alpha, sou
 
 def test_an_exchange_changes_what_it_should():
     rows = correlated_rows(50, 15)
-    search = Search(make_loss("moments", rows).quadratic(), alpha=0.1, max_iter=10)
+    search = Search(make_loss("moments", rows), alpha=0.1, max_iter=10)
     state = Exchange(search, np.array([1, 4, 9, 12]))
     for i, j in [(0, 7), (3, 1), (1, 14), (0, 12), (2, 7)]:
         state.replace(i, j)

@@ -94,7 +94,7 @@ def test_inspect_needs_no_target_and_no_two_labels(run, refused, folder, tmp_pat
     write_credits(tmp_path / "three.csv", rows)
     assert json.loads(run("inspect", tmp_path / "three.csv", "--target", "bad", "--json")[1])["target"] == "bad"
     line = refused("inspect", folder / "train.csv", "--target", "baad")
-    assert line.startswith(f"{folder / 'train.csv'} has no column 'baad' to be the target; its columns are loan_id,")
+    assert line.startswith(f"{folder / 'train.csv'} has no column 'baad' to be the target; the nearest is 'bad'")
 
 
 @pytest.mark.parametrize("option", ["--date", "--numeric"])

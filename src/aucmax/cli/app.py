@@ -53,7 +53,7 @@ HELP: dict[str, tuple[str, str | None]] = {  # a line of help, and an example
         "aucmax evaluate model.st test.csv --report report.html",
     ),
     "monitor": (
-        "Compare new rows with the training rows of a model: exit status 0 if they are stable, 1 if they have drifted.",
+        "Compare new rows with the training rows of a model: exit status 0 if they are stable, 3 if they have drifted.",
         "aucmax monitor model.st new.csv --report drift.html",
     ),
     "compare": (

@@ -18,7 +18,6 @@ from ..files import Source
 from ..files.labels import Labels, is_label
 from ..metrics import AUCInterval
 from ..models.model_file import ModelFile
-from ..report.displays import weights as weights_display
 from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
@@ -31,7 +30,7 @@ from .score import classes_of
 from .table_model import feature_names, find_reading, is_table_model, split_model
 
 MOST_COLUMNS = 50  # of a table that are listed before a fit
-TOP, SHOWN = 20, 5  # curves that are shown; columns that are left out, of a fit
+SHOWN = 5  # columns that are left out, of a fit
 HELD_OUT, INTERVAL = "cross_validated_auc", "cross_validated_auc_interval"
 HEADLINE = ("n_samples", "n_positive", "auc", "auc_low", "auc_high", "auc_standard_error")
 TEXTS = {HELD_OUT: "cross-validated AUC", "n_nonzero": "weights not 0"}  # of keys, for people
@@ -411,17 +410,6 @@ def fit_report(
     )
 
 
-def largest_weights(file: ModelFile, n: int) -> list[tuple[str, float]] | None:
-    """Return the names of the columns with the largest weights, and these weights; None if the model is not linear.
-
-    If the standard deviations of the columns are known, each weight is multiplied by the one of its column.
-    """
-    (_, model), spreads = split_model(file.model), file.notes.get("spreads")
-    if not is_linear(model):
-        return None
-    return weights_display.largest_weights(model.coef_[0], spreads, feature_names(file.model), n_weights=n)
-
-
 def list_curves(model: Any) -> list[dict[str, Any]] | None:
     """Return the curves and surfaces of an additive model, the most varied first; None for other models."""
     if not is_table_model(model):
@@ -436,7 +424,7 @@ def list_curves(model: Any) -> list[dict[str, Any]] | None:
     return sorted(found, key=lambda entry: -entry["spread"])
 
 
-def show_curves(curves: list[dict[str, Any]] | None, n: int = TOP) -> list[Table]:
+def show_curves(curves: list[dict[str, Any]] | None, n: int) -> list[Table]:
     """Return the table of the curves that vary most, in log-odds; nothing if there are none."""
     if not curves or not n:
         return []

@@ -19,12 +19,11 @@ from .._text import ArgumentError
 from ..compare.methods import find_method, last_step
 from ..files import Block, Source
 from ..files.labels import Classes
-from ..models.checkpoint import Checkpoint
 from ..models.model_file import ModelFile, versions
 from ..papers.engine.epochs import OnlineClassifier, StochasticClassifier
 from ..report.model_report import is_linear
 from ..rows.dispatch import cluster_rows
-from ..rows.file import INTERPRETER, rows_of
+from ..rows.file import INTERPRETER
 from ..rows.machine import usable_memory
 from ..rows.protocol import ReadRows
 from .console import format_bytes
@@ -41,9 +40,8 @@ class BlockReading(NamedTuple):
     """How a file is read by blocks."""
 
     memory: int  # bytes that the process may use
-    checkpoint: Path | None = None  # the file to resume from after an interruption
-    every: float = 30.0  # seconds between two checkpoints
-    is_given: bool = True  # whether the user named the memory, which is else a share of the machine's
+    checkpoint: Path | None  # the file to resume from after an interruption
+    is_given: bool  # whether the user named the memory, which is else a share of the machine's
 
 
 class TrainedModel(NamedTuple):
@@ -57,11 +55,6 @@ class TrainedModel(NamedTuple):
 def default_memory() -> int:
     """Return half of the memory that this process may use."""
     return usable_memory() // 2
-
-
-def must_read_by_blocks(source: Source, how: BlockReading) -> bool:
-    """Return whether a file must be read by blocks: it is too large for memory, or a checkpoint is asked for."""
-    return how.checkpoint is not None or find_need(source, how) > how.memory
 
 
 def find_need(source: Source, how: BlockReading) -> float:
@@ -91,18 +84,13 @@ def check_blocks(estimator: Any, called: str | None, source: Source, how: BlockR
 def fit_in_memory(
     estimator: Any, source: Source, positive: str | None, on_block: OnBlock, *callbacks: Any
 ) -> TrainedModel:
-    """Fit an estimator to all rows of a file at once.
-
-    The estimator is fitted in place. `positive` is the positive label, None if the user did not name it. `on_block` is
-    called with "reading" and each block; `callbacks` are scikit-learn callbacks of the fit.
-    """
+    """Fit an estimator, in place, to all rows of a file at once; `callbacks` are scikit-learn callbacks of the fit."""
     rows = read_rows(source, on_block)
     classes, mask = find_classes(source, rows, positive)
     last = last_step(estimator)
-    arguments = fit_arguments(estimator, rows)
     last.set_callbacks(*callbacks)
     with naming(source):
-        estimator.fit(rows.features, mask, **arguments)
+        estimator.fit(rows.features, mask, **fit_arguments(estimator, rows))
     last.set_callbacks()
     scores = estimator.decision_function(rows.features)
     describe(estimator, classes)
@@ -127,21 +115,6 @@ def fit_arguments(estimator: Any, rows: Block) -> dict[str, np.ndarray]:
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     given = {prefix + argument: getattr(rows, role) for role, argument in ROLES.items()}
     return {argument: values for argument, values in given.items() if values is not None}
-
-
-def open_blocks(
-    source: Source, positive: str | None, how: BlockReading, on_block: OnBlock, command: dict[str, Any]
-) -> ReadRows:
-    """Return the rows of a file that need not fit into memory, at the checkpoint if there is one.
-
-    A checkpoint is refused if it was made with another `command`, or if anything else has changed that the model
-    depends on. `on_block` is called with the name of a pass and each block.
-    """
-    about = {name: str(value) for name, value in command.items()}
-    checkpoint = None if how.checkpoint is None else Checkpoint(how.checkpoint, how.every)
-    return rows_of(
-        source, positive=positive, memory=how.memory, checkpoint=checkpoint, command=about, on_block=on_block
-    )
 
 
 def fit_by_blocks(estimator: Any, rows: ReadRows, source: Source) -> TrainedModel:

@@ -36,10 +36,7 @@ OnBlock = Callable[[str, Block], None]
 
 
 def read_rows(source: Source, on_block: OnBlock = lambda name, block: None) -> Block:
-    """Return all rows of a file as one block, dense if few values are 0.
-
-    `on_block` is called with "reading" and each block that is read.
-    """
+    """Return all rows of a file as one block, dense if few values are 0; `on_block` sees each block that is read."""
     rows = source.read(lambda block: on_block("reading", block))
     X = rows.features
     if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
@@ -172,6 +169,11 @@ class Scored(NamedTuple):
         used = np.ones(len(self.scores), dtype=bool) if self.weight is None else self.weight > 0
         return self.scores[used & ~self.positive], self.scores[used & self.positive]
 
+    @property
+    def labelled(self) -> tuple[Any, np.ndarray] | None:
+        """The rows and the mask of the positives, if they were kept."""
+        return None if self.rows is None else (self.rows, self.positive)
+
 
 def score_rows(file: ModelFile, source: Source, unseen: UnseenValues, on_block: OnBlock, keep: bool = False) -> Scored:
     """Return the scores of all rows of a file and their classes, and the rows if they are to be kept."""
@@ -217,28 +219,11 @@ def score_file(console: Console, file: ModelFile, source: Source, *, with_rows: 
     return found
 
 
-def evaluate_file(
-    console: Console, file: ModelFile, source: Source, *, with_rows: bool = False
-) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray], tuple[Any, np.ndarray] | None]:
-    """Return the evaluation of a model on a file that is open, and the scores of its negatives and positives.
-
-    The rows and the mask of the positives come last, if they are kept.
-    """
-    found = score_file(console, file, source, with_rows=with_rows)
-    evaluation = evaluate_scores(file, found.scores, found.positive)[0]
-    return evaluation, found.of_classes, None if found.rows is None else (found.rows, found.positive)
-
-
 def evaluate_scores(
     file: ModelFile, scores: np.ndarray, positive: np.ndarray, sample_weight: Any = None, **settings: Any
 ) -> tuple[Evaluation, tuple[np.ndarray, np.ndarray]]:
     """Return the evaluation of the scores of a model, and the scores of the negatives and of the positives."""
-    probabilities = find_probabilities(file.model, scores)
+    line = getattr(last_step(file.model), "calibration_", None)
+    probabilities = None if line is None else expit(line[0] * scores + line[1])
     found = evaluate(positive, scores, sample_weight, probabilities=probabilities, **settings)
     return found, (scores[~positive], scores[positive])
-
-
-def find_probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
-    """Return the probabilities of rows, given their scores; None if the model has none."""
-    calibration = getattr(last_step(model), "calibration_", None)
-    return None if calibration is None else expit(calibration[0] * scores + calibration[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,13 @@ from ..files import Source
 from ..tables.classifier import TableClassifier
 from ..tables.encoder import TableEncoder
 from ..tables.reading.table import Reading, Tally, count_cells, numbers_as_table
+
+UNSEEN = {  # the texts of notes, by the counts of `Tally`
+    "n_unseen": "with levels that no training row has, scored as {}",
+    "n_missing": "without a value, as no training row is, scored as average",
+    "n_later": "with a date after the last one of the training rows, scored by its negative age",
+    "n_outside": "further outside of the range of the training rows than it is wide",
+}
 
 
 def join_model(source: Source, inner: Any) -> Any:
@@ -62,32 +70,20 @@ class UnseenValues:
     """What rows to be scored have and the training rows had not: unseen levels, gaps in other columns, later dates."""
 
     def __init__(self) -> None:
-        self.unseen: dict[str, int] = {}
-        self.gaps: dict[str, int] = {}
-        self.later: dict[str, int] = {}
-        self.outside: dict[str, int] = {}
+        self.counts: dict[str, Counter[str]] = {what: Counter() for what in UNSEEN}
 
     def add(self, tallies: Iterable[Tally]) -> None:
         """Add what was met in some rows."""
         for tally in tallies:
-            name = tally.column.name
-            self.unseen[name] = self.unseen.get(name, 0) + tally.n_unseen
-            self.later[name] = self.later.get(name, 0) + tally.n_later
-            self.outside[name] = self.outside.get(name, 0) + tally.n_outside
-            if tally.column.n_missing == 0:
-                self.gaps[name] = self.gaps.get(name, 0) + tally.n_missing
+            for what, counts in self.counts.items():
+                if what != "n_missing" or tally.column.n_missing == 0:
+                    counts[tally.column.name] += getattr(tally, what)
 
     def notes(self, file: str, unseen: str) -> list[str]:
         """Return a note for each column; `unseen` is what unseen levels are scored as."""
-        texts = {
-            f"with levels that no training row has, scored as {unseen}": self.unseen,
-            "without a value, as no training row is, scored as average": self.gaps,
-            "with a date after the last one of the training rows, scored by its negative age": self.later,
-            "further outside of the range of the training rows than it is wide": self.outside,
-        }
         return [
-            f"{file}, column {name!r}: {count_cells(count)} {text}"
-            for text, counts in texts.items()
+            f"{file}, column {name!r}: {count_cells(count)} {UNSEEN[what].format(unseen)}"
+            for what, counts in self.counts.items()
             for name, count in counts.items()
             if count
         ]

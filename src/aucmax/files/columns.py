@@ -97,7 +97,9 @@ class TableSource(Source):
         identifiers = [] if known is None else [c.name for c in known.columns if c.kind == "identifier"]
         for column in options.keep:
             if column not in names:
-                raise ArgumentError("{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names))
+                raise ArgumentError(
+                    "{} has no column {} for {keep=}; {}.", self.name, repr(column), listed(names, meant=column)
+                )
         self.kept = list(dict.fromkeys([*(name for name in identifiers if name in names), *options.keep]))
         self._candidates = [name for name in names if name != target and name not in roles]
         if known is not None:
@@ -274,7 +276,7 @@ def check_role(
 ) -> None:
     """Raise a ValueError if a column (or other `what`) is missing or has another role already."""
     if column not in columns:
-        raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what)}.")
+        raise ValueError(f"{name} has no {what} {column!r} to be the {role}; {listed(columns, what, column)}.")
     if column in roles:
         raise ValueError(f"{name}: the {what} {column!r} is {roles[column]}, so it cannot be the {role}.")
 

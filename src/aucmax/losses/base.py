@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..rows.protocol import ScoreSpace, Vector
 
@@ -29,7 +29,5 @@ class Point(NamedTuple):
     curvatures: Vector | None = None
 
 
-class PairwiseLoss(Protocol):
-    """A pairwise loss: called with a score space and scores, it returns value, gradient and Hessian product."""
-
-    def __call__(self, space: ScoreSpace, scores: Vector) -> Point: ...  # noqa: D102
+# A pairwise loss: called with a score space and scores, it returns value, gradient and Hessian product.
+PairwiseLoss = Callable[[ScoreSpace, Vector], Point]

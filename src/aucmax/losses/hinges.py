@@ -21,6 +21,7 @@ whatever the range of the scores.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -57,10 +58,13 @@ class SquaredHinge:
         value = walk(knots.values, table, squared)
 
         def slopes(targets: Targets, s: np.ndarray, slots: np.ndarray) -> np.ndarray:
-            return knots.slopes(targets, s, slots, table, squared)
+            out, is_rare = np.empty(len(s)), targets.positive == knots.rare_positive
+            offsets = knots.sign, 0.5 * self.margin
+            fill_slopes(s, slots, targets.pair_weights, is_rare, *offsets, knots.values, table, squared, out)
+            return out
 
-        curvature = Curvature(space, slots, table, knots.rare_positive) if squared else lambda v: 0 * v
-        return Point(value, space.map(slopes, scores, slots), curvature)
+        product = curvature(space, slots, table, knots.rare_positive) if squared else lambda v: 0 * v
+        return Point(value, space.map(slopes, scores, slots), product)
 
 
 class Hinge(SquaredHinge):
@@ -69,24 +73,19 @@ class Hinge(SquaredHinge):
     squared = False
 
 
-class Curvature:
-    """The second derivative of the squared hinge at given scores, from the table (m + 1, 4) after the walks.
+def curvature(space: ScoreSpace, slots: Vector, table: np.ndarray, rare_positive: bool) -> Callable[[Vector], Vector]:
+    """Return the product of the second derivative with v, from the table (m + 1, 4) after the walks.
 
-    It keeps the slots and two sums for each; the knots and the rest of the table are not needed after the gradient.
+    It is the sum over the active pairs of each row of c_i c_j (v - v of the other row). It keeps the slots and two sums
+    for each; the knots and the rest of the table are not needed after the gradient.
     """
+    masses = np.ascontiguousarray(table[:, [ABOVE, BELOW]])
 
-    def __init__(self, space: ScoreSpace, slots: Vector, table: np.ndarray, rare_positive: bool) -> None:
-        self.space, self.slots, self.rare_positive = space, slots, rare_positive
-        self.masses = np.ascontiguousarray(table[:, [ABOVE, BELOW]])
-
-    def __call__(self, v: Vector) -> Vector:
-        """Return its product with v: the sum over the active pairs of each row of c_i c_j (v - v of the other row)."""
-        masses, rare_positive = self.masses, self.rare_positive
-
+    def times(v: Vector) -> Vector:
         def add(moments: np.ndarray, targets: Targets, slots: np.ndarray, v: np.ndarray) -> None:
             add_products(slots, v, targets.pair_weights, targets.positive, rare_positive, moments)
 
-        moments = self.space.accumulate(lambda: np.zeros_like(masses), add, self.slots, v)
+        moments = space.accumulate(lambda: np.zeros_like(masses), add, slots, v)
         walk_moments(moments)
 
         def product(targets: Targets, slots: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -94,7 +93,9 @@ class Curvature:
             fill_curvature(slots, v, targets.pair_weights, targets.positive, rare_positive, masses, moments, out)
             return out
 
-        return self.space.map(product, self.slots, v)
+        return space.map(product, slots, v)
+
+    return times
 
 
 class SmoothHinge:
@@ -166,20 +167,8 @@ class Knots(NamedTuple):
 
     def add_sums(self, table: np.ndarray, targets: Targets, scores: np.ndarray, slots: np.ndarray) -> None:
         """Add c, c h and c h^2 of the common rows of a block in their slots, and c of the rare rows at their knots."""
-        offsets = self.sign, 0.5 * self.margin
-        add_sums(
-            scores, slots, targets.pair_weights, targets.positive == self.rare_positive, *offsets, self.values, table
-        )
-
-    def slopes(
-        self, targets: Targets, scores: np.ndarray, slots: np.ndarray, table: np.ndarray, squared: bool
-    ) -> np.ndarray:
-        """Return the gradient of the rows of a block, from the table after the walks."""
-        out = np.empty(len(scores))
-        offsets = self.sign, 0.5 * self.margin
-        is_rare = targets.positive == self.rare_positive
-        fill_slopes(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table, squared, out)
-        return out
+        is_rare, offsets = targets.positive == self.rare_positive, (self.sign, 0.5 * self.margin)
+        add_sums(scores, slots, targets.pair_weights, is_rare, *offsets, self.values, table)
 
 
 @jit
@@ -266,7 +255,7 @@ def add_sums(scores, slots, weights, is_rare, sign, offset, values, table):
 
 @jit
 def add_products(slots, v, weights, positive, rare_positive, moments):
-    """Add the products of the rows of a block; see `Curvature`."""
+    """Add the products of the rows of a block; see `curvature`."""
     for i in range(slots.shape[0]):
         moments[slots[i], 1 if positive[i] == rare_positive else 0] += weights[i] * v[i]
 
@@ -316,7 +305,7 @@ def walk_moments(moments):
 
 @jit
 def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, squared, out):
-    """Fill `out` with the gradient; see `Knots.slopes`."""
+    """Fill `out` with the gradient of the rows of a block, from the table after the walks."""
     for i in range(out.shape[0]):
         k = slots[i]
         if is_rare[i]:
@@ -332,7 +321,7 @@ def fill_slopes(scores, slots, weights, is_rare, sign, offset, values, table, sq
 
 @jit
 def fill_curvature(slots, v, weights, positive, rare_positive, masses, moments, out):
-    """Fill `out` with the product of the second derivative and v; see `Curvature`."""
+    """Fill `out` with the product of the second derivative and v; see `curvature`."""
     for i in range(out.shape[0]):
         k, c = slots[i], 0 if positive[i] == rare_positive else 1
         out[i] = weights[i] * (masses[k, c] * v[i] - moments[k, c])

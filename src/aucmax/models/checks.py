@@ -321,7 +321,8 @@ def check_dicts(estimator: Any) -> None:
             where = f"{name} of {type(estimator).__name__}"
             if dict not in estimator._parameter_constraints.get(name, ()):
                 raise ValueError(f"{where} is a dict")
-            of_column = either(array("fi", None), items(number(int, float))) if name == "cuts" else number(int, low=-1)
+            cut = either(instance(str), number(int, float))  # days are text
+            of_column = either(array("fi", None), items(cut)) if name == "cuts" else number(int, low=-1)
             fields({}, others=of_column)(value, where, {})
 
 

@@ -43,10 +43,7 @@ class AdditiveParts(NamedTuple):
 
 
 def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
-    """Return the parts of a report for a fitted table model, measured on some rows if there are any.
-
-    Rows that the model was not fitted to are best.
-    """
+    """Return the parts of a report for a fitted table model, measured on some rows if there are any."""
     card, ladder = Scorecard(model), []
     if hasattr(model, "ladder_"):
         ladder = [Step(*rung) for rung in zip(*(model.ladder_[name].tolist() for name in Step._fields), strict=True)]

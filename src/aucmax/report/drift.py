@@ -23,18 +23,12 @@ MOST_CELLS = 15
 
 def write_drift(path: str | os.PathLike[str], drift: Drift, title: str) -> None:
     """Write what has changed to an HTML file, completely or not at all."""
-    page = render_drift(drift, title).encode("utf-8", "replace")
-    write_atomically(path, lambda file: file.write(page))
-
-
-def render_drift(drift: Drift, title: str) -> str:
-    """Return what has changed as an HTML page."""
-    environment = make_environment()
+    template = make_environment().get_template("drift.html")
     ordered = sorted(drift.columns, key=lambda each: -(each.stability.excess if each.stability else -1))
     cells = [("score", drift.score)] if drift.score is not None else []
     cells += [(each.column, each.stability) for each in ordered if each.stability is not None][:DETAILS]
     dated = [each for each in drift.periods if each.auc is not None]
-    return environment.get_template("drift.html").render(
+    page = template.render(
         drift=drift,
         title=title,
         columns=ordered,
@@ -42,6 +36,7 @@ def render_drift(drift: Drift, title: str) -> str:
         periods=draw_periods(dated, drift) if len(dated) > 1 else None,
         version=__version__,
     )
+    write_atomically(path, lambda file: file.write(page.encode("utf-8", "replace")))
 
 
 def list_cells(found: Stability) -> tuple[list[tuple[str, float, float, float]], int]:

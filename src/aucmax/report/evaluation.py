@@ -392,7 +392,8 @@ def _evaluate_group(
 ) -> GroupEvaluation:
     positive, scores, weights, _, groups = sample
     # The interval of the AUC is made of rows, or of groups of rows.
-    n_positive, n_negative = (len(np.unique(sample.codes()[side])) for side in (positive, ~positive))
+    codes = np.arange(len(scores)) if groups is None else groups
+    n_positive, n_negative = (len(np.unique(codes[side])) for side in (positive, ~positive))
     note = f"no AUC: {n_positive} positive and {n_negative} negative, and {FEW} of each are needed"
     enough = min(n_positive, n_negative) >= FEW
     return GroupEvaluation(
@@ -487,11 +488,10 @@ class _Cuts(NamedTuple):
         ends = n_rows * np.arange(TENTHS + 1) / TENTHS
         within = np.interp(ends, called, self.tp)
         base, size = n_positive / n_rows, n_rows / TENTHS
-        found = []
-        for positives, total, end in zip(np.diff(within).tolist(), within[1:].tolist(), ends[1:].tolist(), strict=True):
-            rate = positives / size
-            found.append(Tenth(size, positives, rate, rate / base, total / n_positive, total / end / base))
-        return found
+        positives, total = np.diff(within), within[1:]
+        rate = positives / size
+        columns = np.full(TENTHS, size), positives, rate, rate / base, total / n_positive, total / ends[1:] / base
+        return [Tenth(*row) for row in np.transpose(columns).tolist()]
 
 
 def _count(sample: Sample, threshold: float, probability: float, costs: Costs | None, level: float) -> Confusion:

@@ -17,12 +17,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from .displays.base import Display, Key, number_text, shorten
-from .displays.blend import BlendDisplay, CandidatesDisplay
-from .displays.importance import Importance, ImportanceDisplay
-from .displays.path import PathDisplay
+from .displays.blend import BlendDisplay
 from .displays.roc import ROCDisplay
 from .displays.scores import ScoresDisplay
-from .displays.weights import WeightsDisplay
 from .evaluation import OWN, Evaluation
 from .rates import Calibration
 
@@ -107,38 +104,12 @@ def draw_distributions(
     return draw(display, "scores", "Histograms of the scores of the two classes")
 
 
-def draw_path(results: Mapping[str, Any], best: int | None) -> Drawing:
-    """Draw the cross-validated AUC along alpha, or along the number of weights, with the choice marked."""
-    display = PathDisplay(results, best_index=best)
-    return draw(display, "path", f"Cross-validated AUC along {display.along}: {display.choice}")
-
-
 def draw_blend(blend: Mapping[str, Any]) -> Drawing:
     """Draw the share of each member of a blend as a bar, with its loss, scaling, alpha and cross-validated AUC."""
     display = BlendDisplay(blend)
     named = zip(display.share, display.labels, strict=True)
     members = "; ".join(f"{share:.0%} {label}".replace("\n", ", ") for share, label in named)
     return draw(display, "blend", f"Shares of the members of the blend: {members}", 0.3 + 0.5 * len(display.share))
-
-
-def draw_candidates(results: Mapping[str, Any], blend: Mapping[str, Any], auc: float) -> Drawing:
-    """Draw the cross-validated AUC of all candidates along alpha, with the members of the blend and its AUC marked."""
-    display = CandidatesDisplay(results, blend, auc)
-    return draw(
-        display, "candidates", f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
-    )
-
-
-def draw_weights(weights: Sequence[tuple[str, float]], classes: tuple[str, str]) -> Drawing:
-    """Draw the largest weights as bars."""
-    display = WeightsDisplay(*zip(*weights, strict=True), classes=classes)
-    return draw(display, "weights", "The largest weights as bars", display.size[1])
-
-
-def draw_importance(importance: Sequence[Importance]) -> Drawing:
-    """Draw the AUC that is lost without each column as bars with intervals."""
-    display = ImportanceDisplay(importance)
-    return draw(display, "importance", "The AUC lost without each column as bars", display.size[1])
 
 
 def draw_precision_recall(evaluation: Evaluation) -> Drawing:

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..compare.comparison import VERDICTS, Comparison
+from ..compare.comparison import Comparison
 from ..files.atomic_write import write_atomically
 from .curves import AdditiveParts, draw_curve
 from .displays.base import count_text, number_text, shorten
+from .displays.blend import CandidatesDisplay
 from .displays.curves import common_range
-from .displays.importance import Importance
+from .displays.importance import Importance, ImportanceDisplay
+from .displays.path import PathDisplay
+from .displays.weights import WeightsDisplay
 from .evaluation import Evaluation
 from .figures import (
     Drawing,
+    draw,
     draw_blend,
     draw_boxes,
     draw_calibration,
-    draw_candidates,
     draw_convergence,
     draw_distributions,
     draw_gains,
-    draw_importance,
-    draw_path,
     draw_precision_recall,
     draw_roc,
-    draw_weights,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = "The figures hold for new rows if the model was not fitted to these."
+LOST = "The AUC lost without each column as bars"
 NONE = "\N{EN DASH}"
 
 
@@ -164,77 +165,31 @@ def make_environment() -> Any:
 
 
 def render_page(report: Report) -> str:
-    """Return the report as an HTML page; the same page for the same report.
-
-    Examples
-    --------
-    >>> from aucmax.report.evaluation import evaluate
-    >>> from aucmax.report.html import Report, render_page
-    >>> page = render_page(Report("Iris & others", evaluation=evaluate([False, False, True, True], [1, 3, 2, 4])))
-    >>> "<h1>Iris &amp; others</h1>" in page, "0.7500" in page
-    (True, True)
-    """
+    """Return the report as an HTML page; the same page for the same report."""
     environment = make_environment()
     comparisons = [report.comparison] if isinstance(report.comparison, Comparison) else report.comparison or []
     found, additive = report.evaluation, report.additive
-    calibration, importance = (
-        found.calibration if found else None,
-        additive.importance if additive else report.importance,
-    )
+    calibration = found.calibration if found else None
+    importance = additive.importance if additive else report.importance
+    classes, limits = report.model_classes or report.class_names, common_range(additive.curves if additive else ())
+    weights = WeightsDisplay(*zip(*report.weights, strict=True), classes=classes) if report.weights else None
+    columns = ImportanceDisplay(importance) if importance else None
     return environment.get_template("report.html").render(
         report=report,
         found=found,
-        model_classes=report.model_classes or report.class_names,
+        model_classes=classes,
         weight_rows=[(*each, None) for each in report.weights or ()],
         gains=draw_gains(found) if found else None,
         calibration=draw_calibration(calibration, found.confidence_level) if found and calibration else None,
         ranking=list(_ranking(report)),
-        curves=list(_curves(report)),
+        curves=[draw_curve(k, curve, limits) for k, curve in enumerate(additive.curves)] if additive else [],
         making=list(_making(report)),
-        weights=draw_weights(report.weights, report.model_classes or report.class_names) if report.weights else None,
-        importance=draw_importance(importance) if importance else None,
+        weights=draw(weights, "weights", "The largest weights as bars", weights.size[1]) if weights else None,
+        importance=draw(columns, "importance", LOST, columns.size[1]) if columns else None,
         importances=[(name, lost, ends) for name, lost, *ends in importance],
         points=_points(report) if found and calibration and additive else None,
-        comparisons=[(each, _table_lines(each), draw_boxes(k, each)) for k, each in enumerate(comparisons)],
+        comparisons=[(each, each.to_dict()["methods"], draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
-
-
-class TableLine(NamedTuple):
-    """A method in the table of a comparison, as text."""
-
-    method: str
-    auc: str  # mean, and `spread` the standard deviation
-    spread: str
-    seconds: str  # mean time of a fit, without the choice of its parameters
-    with_tuning: str
-    pvalue: str  # of the paired t-test against the first method; `corrected` is Nadeau and Bengio's
-    corrected: str
-    verdict: str  # whether it is better or worse than the first method
-
-
-def _table_lines(comparison: Comparison) -> list[TableLine]:
-    def text(value: float | None, form: str) -> str:
-        return format(value, form) if value is not None and np.isfinite(value) else NONE
-
-    def chance(pvalue: float | None) -> str:
-        return "< 0.001" if pvalue is not None and pvalue < 0.001 else text(pvalue, ".3f")
-
-    lines = []
-    for k, method in enumerate(comparison.methods):
-        aucs, seconds = comparison.auc[k], comparison.seconds[k].mean()
-        lines.append(
-            TableLine(
-                method,
-                auc=text(aucs.mean(), ".4f"),
-                spread=f"± {aucs.std():.4f}" if len(aucs) > 1 and np.isfinite(aucs).all() else "",
-                seconds=text(seconds, ".3g"),
-                with_tuning=text(seconds + comparison.tuning_seconds[k].mean(), ".3g"),
-                pvalue=chance(comparison.pvalues[k]),
-                corrected=chance(comparison.corrected_pvalues[k]),
-                verdict=VERDICTS[comparison.verdicts[k]] or NONE,
-            )
-        )
-    return lines
 
 
 def _points(report: Report) -> dict[str, str]:
@@ -257,21 +212,16 @@ def _ranking(report: Report) -> Iterator[Drawing]:
         yield draw_distributions(*report.scores, report.class_names, report.evaluation)
 
 
-def _curves(report: Report) -> Iterator[Drawing]:
-    """Yield the curves of a table model, on one vertical scale."""
-    if report.additive is not None:
-        limits = common_range(report.additive.curves)
-        for number, curve in enumerate(report.additive.curves):
-            yield draw_curve(number, curve, limits)
-
-
 def _making(report: Report) -> Iterator[Drawing]:
     """Yield the figures of how a linear model was chosen and fitted."""
     if report.blend is not None and len(report.blend["share"]) > 1:
         yield draw_blend(report.blend)
     if report.path is not None and report.blend is not None and report.blend_auc is not None:
-        yield draw_candidates(report.path, report.blend, report.blend_auc)
+        display = CandidatesDisplay(report.path, report.blend, report.blend_auc)
+        about = f"Cross-validated AUC of {len(display.x)} candidates along alpha: {display.choice}"
+        yield draw(display, "candidates", about)
     elif report.path is not None:
-        yield draw_path(report.path, report.best_index)
+        path = PathDisplay(report.path, best_index=report.best_index)
+        yield draw(path, "path", f"Cross-validated AUC along {path.along}: {path.choice}")
     if report.convergence is not None and np.any(np.asarray(report.convergence) > 0):
         yield draw_convergence(np.asarray(report.convergence))

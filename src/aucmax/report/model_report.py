@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 
 from .._base import LinearAUCClassifier
+from .._docs import inherit_parameters
 from ..files.labels import label_text
 from ..metrics import _check_scores
 from ..models.model_file import versions
@@ -32,6 +33,7 @@ N_WEIGHTS = 20  # that a report shows
 LONGEST = 300  # characters of the description of a model
 
 
+@inherit_parameters(evaluate)
 def write_report(
     model: Any,
     X: Any,
@@ -66,25 +68,11 @@ def write_report(
         Their labels.
     path : path
         The file; an existing one is replaced.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Their weights.
-    groups : array-like of shape (n_samples,), default=None
-        Groups of rows that depend on each other, such as the rows of one patient, for the intervals.
-    by : array-like of shape (n_samples,), default=None
-        A column, such as the sex: AUC, rates and calibration are also shown for each of its values.
     title : str, default=None
         The heading; None for the name of the model.
-    pos_label : label, default=None
-        The positive class; None for the larger label.
     threshold : float, default=None
         Rows with a higher score are called positive. None for the model's own: 0 for `decision_function` and 0.5 for
         `predict_proba`. Bare scores have none.
-    costs : (float, float), default=None
-        The costs of a false positive and of a false negative, for the threshold of lowest cost.
-    max_fpr : float in (0, 1], default=0.1
-        False positive rate up to which the partial area is taken.
-    confidence_level : float in (0, 1), default=0.95
-        The level of the intervals.
 
     Returns
     -------
@@ -114,14 +102,15 @@ def write_report(
         scored, report = score(model, X, pos_label), describe(model, X, labels, sample_weight)
     else:
         scored, report = read_scores(model, X, labels, pos_label), Report("Scores", summary=[("model", "bare scores")])
+    scores, probabilities, own = scored
     found = evaluate(
         labels,
-        scored.scores,
+        scores,
         sample_weight,
-        probabilities=scored.probabilities,
+        probabilities=probabilities,
         groups=groups,
         by=by,
-        threshold=scored.threshold if threshold is None else threshold,
+        threshold=own if threshold is None else threshold,
         costs=costs,
         pos_label=pos_label,
         max_fpr=max_fpr,
@@ -140,7 +129,7 @@ def write_report(
         ("written by", ", ".join(f"{library} {version}" for library, version in versions().items())),
     ]
     used = np.ones(len(labels), dtype=bool) if sample_weight is None else np.asarray(sample_weight) > 0
-    zeros, ones = (scored.scores[used & (labels == label)] for label in (negative, positive))
+    zeros, ones = (scores[used & (labels == label)] for label in (negative, positive))
     worth, how = report.importance, ""
     if X is not None and report.additive is None:
         worth, how = shuffle_columns(model, X, labels == classes[1], sample_weight, groups, most=MOST_IMPORTANT)
@@ -165,12 +154,8 @@ def name_of(column: Any) -> str:
     return "" if name is None else str(name)
 
 
-class Scored(NamedTuple):
-    """Scores of rows, where higher means more likely positive."""
-
-    scores: np.ndarray
-    probabilities: np.ndarray | None  # if there are any
-    threshold: float | None  # above which the model calls a row positive, if it has one
+# Scores, where higher means more likely positive; probabilities, if there are any; and the threshold of the model.
+Scored = tuple[np.ndarray, np.ndarray | None, float | None]
 
 
 def check_classifier(model: Any, X: Any) -> None:
@@ -192,9 +177,7 @@ def score(model: Any, X: Any, pos_label: Any) -> Scored:
     """Return the scores of a classifier for a positive class."""
     scores, threshold = scores_of(model, X, pos_label)
     side = 1 if pos_label is None else place_of(model, pos_label)
-    return Scored(
-        scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
-    )
+    return scores, np.asarray(model.predict_proba(X))[:, side] if hasattr(model, "predict_proba") else None, threshold
 
 
 def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scored:
@@ -210,7 +193,7 @@ def read_scores(values: Any, X: Any, labels: np.ndarray, pos_label: Any) -> Scor
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = scores[:, int(pos_label is None or pos_label == find_classes(labels)[1])]
     scores = _check_scores(scores, "model")
-    return Scored(scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None)
+    return scores, scores if 0 <= scores.min() <= scores.max() <= 1 else None, None
 
 
 def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Report:
@@ -218,7 +201,9 @@ def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Repo
     classes = np.asarray(getattr(model, "classes_", find_classes(labels)))
     check_labels(labels, classes)
     model = getattr(model, "best_estimator_", model)  # of a grid search
-    last, rows = (model[-1], transform(model, X)) if isinstance(model, Pipeline) else (model, X)
+    last, rows = model, X
+    if isinstance(model, Pipeline):
+        last, rows = model[-1], model[:-1].transform(X) if len(model) > 1 else X
     return Report(
         type(last).__name__,
         summary=describe_fit(model, last),
@@ -226,11 +211,6 @@ def describe(model: Any, X: Any, labels: np.ndarray, sample_weight: Any) -> Repo
         model_classes=(label_text(classes[0]), label_text(classes[1])),
         **describe_parts(last, rows, labels, sample_weight, names=feature_names(model)),
     )
-
-
-def transform(model: Pipeline, X: Any) -> Any:
-    """Return rows as the last step of a pipeline takes them."""
-    return model[:-1].transform(X) if len(model) > 1 else X
 
 
 def feature_names(model: Any) -> Any:
@@ -255,7 +235,7 @@ def describe_fit(model: Any, last: Any) -> list[tuple[str, str]]:
 
 def find_reading(model: Any) -> Reading | None:
     """Return how a model reads the columns of a table; None if it does not read tables."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = model if isinstance(model, Pipeline) else [model]
     return next((step.reading_ for step in steps if hasattr(step, "reading_")), None)
 
 

@@ -120,10 +120,6 @@ class Sample(NamedTuple):
         """Return the weights, 1 for each row without them."""
         return np.ones(len(self.scores)) if self.weights is None else self.weights
 
-    def codes(self) -> np.ndarray:
-        """Return the groups; without them, each row is one."""
-        return np.arange(len(self.scores)) if self.groups is None else self.groups
-
     def take(self, rows: np.ndarray) -> Sample:
         """Return some rows."""
         return Sample(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 
 from .folds import SAMPLE, in_parts, preimages
 from .machine import (
@@ -34,7 +33,7 @@ from .summaries.block_moments import BLOCK, class_columns, shift_full_columns, s
 from .summaries.moments import DENSE_FROM, ClassMoments, check_no_overflow, class_moments, warn_of_underflow
 from .summaries.ranking import areas
 from .summaries.scores import ScoreGrid, ScoreHistogram, ScoreMoments
-from .validate import check_class_weights
+from .validate import check_all_finite, check_class_weights
 
 RANK_TOL = 1e-12  # smaller eigenvalues, relative to the largest, are rounding errors
 
@@ -236,9 +235,9 @@ class MemoryRows(MatrixRows, MemorySpace):
         weight, means, squares = class_columns(self.X, self.targets.positive, self.sample_weight)
         variances = squares / weight[:, None]
         if not np.isfinite(variances).all():
-            assert_all_finite(self.X, input_name="X")
+            check_all_finite(self.X)
         if self.sample_weight is not None and not self.sample_weight.all():
-            assert_all_finite(self.X[self.sample_weight == 0], input_name="X")  # rows that are in no column statistic
+            check_all_finite(self.X[self.sample_weight == 0])  # rows that are in no column statistic
         check_no_overflow(variances)
         warn_of_underflow(means, variances)
         return means, variances

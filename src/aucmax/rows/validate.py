@@ -32,7 +32,13 @@ DEVICE_NOT_SUPPORTED = (
     "The stochastic algorithms and partial_fit take one row after the other in memory, and not rows on a device: use "
     "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
 )
+GAPS = (
+    "Input X contains NaN: fit a TableClassifier, which takes missing values, or put TableEncoder before this "
+    "estimator, as in make_pipeline(TableEncoder(), AUCClassifier())."
+)
 MISSING = ("None", "nan", "<NA>", "NaT")  # labels that are not text, as text
+MANY_CLASSES = 20  # of numbers, with which they look like measurements
+LEAST_WEIGHT = 1e-100  # of the largest weight, whose inverse is the most it may be: products of two are numbers, too
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
@@ -58,6 +64,12 @@ def refuse_dask(what: str, **others: Any) -> None:
             raise ValueError(f"{name} is a Dask collection, but {what} is not: compute() {name} first.")
 
 
+def check_all_finite(X: Any) -> None:
+    """Raise a ValueError if X is not finite, which says what to do about missing values."""
+    with naming_text(None):
+        assert_all_finite(X, input_name="X")
+
+
 def refuse_masked(**others: Any) -> None:
     """Raise a ValueError if something is a masked array with masked cells: NumPy would use what is under the mask."""
     for name, values in others.items():
@@ -67,10 +79,16 @@ def refuse_masked(**others: Any) -> None:
 
 @contextmanager
 def naming_text(X: Any) -> Iterator[None]:
-    """Say what to do about columns of text, if X is a frame that has some and cannot be converted to numbers."""
+    """Say what to do about frames that are no matrix of numbers: columns of text, of one name, or with gaps."""
+    names = [*getattr(X, "columns", ())] if hasattr(X, "dtypes") else []
+    twice = next((name for name in names if names.count(name) > 1), None) if len({*names}) < len(names) else None
+    if twice is not None:
+        raise ValueError(f"X has {names.count(twice)} columns called {twice!r}: rename all but one of them.")
     try:
         yield
     except (ValueError, TypeError) as error:
+        if "contains NaN" in str(error):
+            raise ValueError(GAPS) from None
         name = find_text(X)
         if name is None:
             raise
@@ -129,10 +147,12 @@ def find_classes(y: np.ndarray, name: str = "y") -> np.ndarray:
             second = block[other.argmax()]
         if second is not None and np.any(other & (block != second)):
             check_classification_targets(y)
+            n_classes, advice = len(np.unique(y)), "Wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+            if n_classes > MANY_CLASSES and y.dtype.kind in "iuf":
+                advice = "It looks like a regression target: make it two classes, such as y > np.median(y)."
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"{name} holds {len(np.unique(y))} classes. "
-                "Wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+                f"{name} holds {n_classes} classes. {advice}"
             )
     if second is None:
         raise ValueError(f"AUC needs two classes, but {name} holds only one class: {np.asarray(first).item()!r}.")
@@ -180,9 +200,15 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
     if sample_weight is None:
         return None
     refuse_masked(sample_weight=sample_weight)
-    return check_sample_weight(
+    weights: np.ndarray = check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=allow_zero
     )
+    largest = float(weights.max(initial=0.0))
+    if 0 < largest < LEAST_WEIGHT or largest > 1 / LEAST_WEIGHT:
+        raise ValueError(
+            f"The largest of sample_weight is {largest:.3g}, near the end of what numbers hold: scale them."
+        )
+    return weights
 
 
 def check_groups(groups: Any, X: Any) -> np.ndarray | None:
@@ -191,6 +217,8 @@ def check_groups(groups: Any, X: Any) -> np.ndarray | None:
         return None
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
+    if (groups != groups).any() or (groups.dtype.kind == "O" and any(str(group) in MISSING for group in groups)):
+        raise ValueError("groups has missing values: give each row a group, or leave these rows out.")
     try:
         np.unique(groups)
     except TypeError:

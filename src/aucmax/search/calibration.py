@@ -187,9 +187,7 @@ def adjust_base_rate(probabilities: ArrayLike, base_rate: float, training_base_r
     if found.min() < 0 or found.max() > 1:
         raise ValueError("probabilities must be between 0 and 1.")
     negative, positive = (found[:, 0], found[:, 1]) if found.ndim == 2 else (1 - found, found)
-    negative, positive = (
-        negative * (1 - base_rate) / (1 - training_base_rate),
-        positive * base_rate / training_base_rate,
-    )
+    negative = negative * (1 - base_rate) / (1 - training_base_rate)
+    positive = positive * base_rate / training_base_rate
     total = negative + positive
     return np.column_stack([negative / total, positive / total]) if found.ndim == 2 else positive / total

@@ -161,16 +161,9 @@ def blocks_of(rounds: Sequence[Round]) -> tuple[list[list[int]], list[bool]]:
 
     Splits that are alone in their round are one block.
     """
-    blocks: list[list[int]] = []
-    alone: list[int] = []
-    n = 0
-    for round in rounds:
-        ours = list(range(n, n + len(round.splits)))
-        n += len(ours)
-        if len(ours) > 1:
-            blocks.append(ours)
-        else:
-            alone += ours
+    sizes = [len(round.splits) for round in rounds]
+    every = [list(range(stop - n, stop)) for n, stop in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
+    blocks, alone = [ours for ours in every if len(ours) > 1], [ours[0] for ours in every if len(ours) == 1]
     return [*blocks, alone] if alone else blocks, [True] * len(blocks) + [False] * bool(alone)
 
 

@@ -21,9 +21,8 @@ import numpy as np
 from scipy.special import expit
 
 from .._compat import FAST, jit
-from ..losses.pair_grid import add_to_points, fill_fields, grid_position, pair_sum
 from ..losses.rowwise import logistic as logistic_row
-from ..losses.smooth_auc import SLOPE
+from ..losses.smooth_auc import SLOPE, add_to_points, fill_fields, grid_position, pair_sum
 
 N_POINTS = 128  # of the grid of scores
 NARROWEST_STEP = 1e-3  # of the grid; scores are compared with a margin of 1

@@ -28,7 +28,8 @@ class TestSets:
     """The test sets of all splits.
 
     `rows` are the row numbers of each test set, its positives first. `edges` (S, 3) are where the scores of each test
-    set begin, where its negatives begin, and where it ends. `weights` (N,) are relative to the largest.
+    set begin, where its negatives begin, and where it ends. `weights` (N,) are relative to the largest. `groups`
+    (n_rows,) are the numbers of the groups; without groups, each row is one.
     """
 
     __test__ = False  # for pytest
@@ -44,6 +45,9 @@ class TestSets:
                 self.rows.append(np.concatenate(ours))
                 end = edges[-1][2]
         self.edges = np.array(edges)
+        self.groups = np.arange(len(positive))
+        if targets.groups is not None:
+            self.groups = np.unique(targets.groups, return_inverse=True)[1]
         self._blocks: tuple[Any, list[Any]] = None, []
         weights = targets.sample_weight
         self.weights: np.ndarray | None = None
@@ -103,17 +107,15 @@ class TestSets:
             found.append(areas_of(ours[:, : middle - start], ours[:, middle - start :], weights))
         return np.array(found)
 
-    def influences(
-        self, scores: np.ndarray, groups: np.ndarray, sets: Sequence[int] | None = None
-    ) -> tuple[np.ndarray, float]:
+    def influences(self, scores: np.ndarray, sets: Sequence[int] | None = None) -> tuple[np.ndarray, float]:
         """Return by how much each group of rows moves the mean AUC of all test sets, or of some, given N scores.
 
-        `groups` (n_rows,) are the numbers of the groups. A row moves the AUC by its placement value minus the AUC,
-        times its share of the weight of its class in the test set (LeDell, Petersen and van der Laan, 2015). This is
-        multiplied by a factor for the degree of freedom that the mean takes. The degrees that are left in the rarer
-        class are returned too.
+        A row moves the AUC by its placement value minus the AUC, times its share of the weight of its class in the test
+        set (LeDell, Petersen and van der Laan, 2015). This is multiplied by a factor for the degree of freedom that the
+        mean takes. The degrees that are left in the rarer class are returned too.
         """
         chosen = range(len(self.rows)) if sets is None else sets
+        groups = self.groups
         moves, members = np.zeros(len(groups)), np.concatenate([self.rows[k] for k in chosen])
         edges = self.edges[chosen]
         positive = np.concatenate([np.arange(stop - start) < middle - start for start, middle, stop in edges])

@@ -63,14 +63,6 @@ class ScaledSample(NamedTuple):
     center: np.ndarray  # (n_features,): the point half-way between the class means
     rotation: Rotation | None = None  # the rotation, if there are more columns than rows
 
-    def start(self, U: np.ndarray) -> np.ndarray:
-        """Return weights of Z as those that a solver starts from: of X, or of the coordinates of a rotation."""
-        return U / self.scale
-
-    def weights(self, solution: np.ndarray) -> np.ndarray:
-        """Return the weights of X for those that a solver found: of X itself, or of the coordinates of a rotation."""
-        return solution if self.rotation is None else self.rotation.weights(solution)
-
 
 def is_wide(rows: Rows) -> bool:
     """Return whether the rows are better rotated: few rows with more columns."""

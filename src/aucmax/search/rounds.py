@@ -55,6 +55,8 @@ def make_rounds(cv: Any, rows: InMemoryRows, max_rounds: int = MAX_ROUNDS) -> li
         (np.arange(n)[train], np.arange(n)[test])  # the splits may be masks
         for train, test in check_cv(cv, positive, classifier=True).split(np.zeros(n), positive, groups)
     ]
+    if not found:
+        raise ValueError("cv has no splits: it is empty, or a generator that another fit has used up; give a list.")
     for k, pair in enumerate(found):
         for side, members in zip(("training", "test"), pair, strict=True):
             if len(np.unique(positive[members[usable[members]]])) < 2:

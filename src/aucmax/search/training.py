@@ -37,7 +37,7 @@ from ..losses.smooth_auc import UnitScores
 from ..rows.machine import map_threads
 from ..rows.memory import MemorySpace
 from ..rows.protocol import InMemoryRows, Targets
-from ..rows.summaries.moments import ClassMoments
+from ..rows.summaries.moments import ClassMoments, covariance_shares
 from ..solvers.conjugate_gradients import Operator, conjugate_gradients, inner, shifted_cg
 from ..solvers.descent import backtrack
 from ..solvers.problem import Objective
@@ -192,18 +192,14 @@ class FoldTraining:
 
     # The square losses
 
-    def shares(self, pooled: bool) -> np.ndarray:
-        """Return the factors of the two covariances in M, shape (S, 2)."""
-        totals = self.rows.totals
-        return 2 * totals / totals.sum(axis=1, keepdims=True) if pooled else np.ones_like(totals)
-
     def square(self, alphas: np.ndarray, pooled: bool) -> np.ndarray:
         """Return the minimisers of the square loss for all alphas."""
         alphas = alphas / self.unit**2
         if self.rows.Z.shape[1] > MAX_MOMENTS or sparse.issparse(self.rows.Z):
             return self.square_by_rows(alphas, pooled)
         delta = self.rows.means[:, 1] - self.rows.means[:, 0]
-        M = np.einsum("sc,scij->sij", self.shares(pooled), self.rows.covariances) + delta[:, :, None] * delta[:, None]
+        shares = covariance_shares(self.rows.totals, pooled)
+        M = np.einsum("sc,scij->sij", shares, self.rows.covariances) + delta[:, :, None] * delta[:, None]
         if self.ratio is not None:
             M, delta = M * np.outer(self.ratio, self.ratio), delta * self.ratio
         if M.shape[1] > MAX_EIGEN:
@@ -219,7 +215,7 @@ class FoldTraining:
         n_alphas = len(alphas)
         c = 2 * self.weights
         sides = [(c * side).astype(np.float32)[:, :, None] for side in (~self.positive, self.positive)]
-        spread = c * self.shares(pooled)[:, self.positive.astype(np.intp)]
+        spread = c * covariance_shares(self.rows.totals, pooled)[:, self.positive.astype(np.intp)]
         c, spread = (np.repeat(part, n_alphas, axis=0).astype(np.float32) for part in (c, spread))
         penalty = np.tile(alphas, len(delta))[:, None].astype(self.precision)
         kappa = np.full(len(penalty), 2.0, dtype=self.precision)
@@ -353,15 +349,9 @@ class FoldTraining:
         return conjugate_gradients(product, precondition, b, INNER_TOL, INNER_STEPS, add)[0], scores
 
     def line_search(
-        self,
-        loss: FoldLoss,
-        at: FoldIterate,
-        directions: np.ndarray,
-        changes: np.ndarray,
-        alpha: float,
-        longest: np.ndarray,
+        self, loss: FoldLoss, at: FoldIterate, steps: np.ndarray, changes: np.ndarray, alpha: float, longest: np.ndarray
     ) -> tuple[FoldIterate, np.ndarray]:
-        """Return the iterate after a step along directions, (S, r + 1), that change the scores by `changes`, (S, n).
+        """Return the iterate after a part of steps, (S, r + 1), that change the scores by `changes`, (S, n).
 
         The length of each step, (S,), is at most `longest`. The lengths are returned too, 0 where F does not fall.
         """
@@ -370,10 +360,10 @@ class FoldTraining:
         def values(lengths: np.ndarray) -> np.ndarray:
             nonlocal new
             scores = at.scores + lengths[:, None].astype(np.float32) * changes
-            new = FoldIterate(at.W + lengths[:, None] * directions, scores, loss(scores), at.slopes)
+            new = FoldIterate(at.W + lengths[:, None] * steps, scores, loss(scores), at.slopes)
             return new.values(alpha)
 
-        slopes = inner(at.gradients(alpha), directions)
+        slopes = inner(at.gradients(alpha), steps)
         lengths = backtrack(values, at.values(alpha), slopes, longest, SHARES, loss.rounding)
         return self.with_slopes(new), lengths
 

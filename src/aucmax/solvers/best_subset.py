@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-In the coordinates of the scaled columns (`solvers/quadratic.py`),
+In the coordinates of the scaled columns (`solvers/square.py`),
 
     minimise over v   1/2 f(v) + alpha/2 |v|^2   subject to   |v|_0 <= k,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
 
@@ -34,8 +34,7 @@ from .._compat import jit
 from ..rows.machine import one_blas_thread
 from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Solution
-from .quadratic import Quadratic
-from .square import MomentProblem, RowProblem, alpha_grid, solve
+from .square import Square, alpha_grid, solve
 
 # Added to the diagonal of M, relative to it, while columns are compared: some may be linearly dependent.
 SEARCH_RIDGE = 1e-8
@@ -49,9 +48,8 @@ class SubsetProblem:
     `max_iter` limits the exchanges for one k and alpha. `iterations` are the exchanges that led to the last solution.
     """
 
-    def __init__(self, base: MomentProblem | RowProblem, n_nonzero: Sequence[int], max_iter: int) -> None:
+    def __init__(self, base: Square, n_nonzero: Sequence[int], max_iter: int) -> None:
         self.base, self.n_nonzero, self.max_iter = base, n_nonzero, max_iter
-        self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
         self.iterations: list[Swap] = []
 
@@ -70,7 +68,7 @@ class SubsetProblem:
 
         With the largest alphas only the class means matter: the columns with the k largest |delta| are chosen.
         """
-        return alpha_grid(float(self.quadratic.diagonal.mean()), low=-3, high=2)[::2]
+        return alpha_grid(float(self.base.diagonal.mean()), low=-3, high=2)[::2]
 
     def path(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for all alphas with the first k, then with the second, and so on."""
@@ -81,11 +79,11 @@ class SubsetProblem:
         solutions = np.zeros((len(n_nonzero), len(alphas), len(self.base.scale)))
         most, self.iterations = 1, []
         with one_blas_thread():
-            for a, alpha in enumerate(alphas if self.quadratic.diagonal.any() else ()):  # constant columns: all zero
-                search = Search(self.quadratic, float(alpha), self.max_iter)
+            for a, alpha in enumerate(alphas if self.base.diagonal.any() else ()):  # constant columns: all zero
+                search = Search(self.base, float(alpha), self.max_iter)
                 for i, k in enumerate(n_nonzero):
                     columns, self.iterations, n_exchanges = search.best(k)
-                    block, delta = self.quadratic.block(columns), self.quadratic.delta[columns]
+                    block, delta = self.base.block(columns), self.base.delta[columns]
                     solutions[i, a, columns] = solve(block, delta, float(alpha))
                     most = max(most, n_exchanges)
         if most >= self.max_iter:
@@ -119,11 +117,11 @@ class Search:
     M plus the penalty, infinite for constant columns.
     """
 
-    def __init__(self, quadratic: Quadratic, alpha: float, max_iter: int) -> None:
-        self.quadratic, self.delta, self.max_iter = quadratic, quadratic.delta, max_iter
-        self.usable = quadratic.diagonal > 0
-        self.penalty = SEARCH_RIDGE * quadratic.diagonal + alpha
-        self.curvature = np.where(self.usable, quadratic.diagonal + self.penalty, np.inf)
+    def __init__(self, square: Square, alpha: float, max_iter: int) -> None:
+        self.square, self.delta, self.max_iter = square, square.delta, max_iter
+        self.usable = square.diagonal > 0
+        self.penalty = SEARCH_RIDGE * square.diagonal + alpha
+        self.curvature = np.where(self.usable, square.diagonal + self.penalty, np.inf)
 
     def best(self, k: int) -> tuple[np.ndarray, list[Swap], int]:
         """Return the best k columns found, or all usable ones, their exchanges, and how many the longer search made."""
@@ -136,7 +134,7 @@ class Search:
     def solve(self, columns: np.ndarray) -> Support:
         """Return the minimiser on these columns."""
         columns = np.sort(columns)
-        v = linalg.cho_solve(self.factor(columns, self.quadratic.block(columns)), self.delta[columns])
+        v = linalg.cho_solve(self.factor(columns, self.square.block(columns)), self.delta[columns])
         return Support(columns, v, float(self.delta[columns] @ v) / 2)
 
     def factor(self, columns: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -154,7 +152,7 @@ class Search:
         n = k
         while n > 0:
             columns, v, gain = support
-            promise = (self.quadratic.product(columns, v) - self.delta) ** 2 / self.curvature
+            promise = (self.square.product(columns, v) - self.delta) ** 2 / self.curvature
             promise[columns] = 0
             price = self.curvature[columns] * v**2
             enters, leaves = np.argsort(-promise, kind="stable")[:n], np.argsort(price, kind="stable")[:n]
@@ -169,7 +167,7 @@ class Search:
     def eliminate(self, support: Support, k: int) -> Support:
         """Return a support of k columns, after removing one at a time the column whose removal costs least."""
         columns, v, _ = support
-        B = self.inverse(columns, self.quadratic.block(columns))
+        B = self.inverse(columns, self.square.block(columns))
         while len(columns) > k:
             i = int(np.argmin(v**2 / np.diagonal(B)))
             rest = np.delete(np.arange(len(columns)), i)
@@ -214,7 +212,7 @@ class Exchange:
 
     def column(self, j: int) -> np.ndarray:
         """Return a column of M."""
-        return self.search.quadratic.product(np.array([j]), np.ones(1))
+        return self.search.square.product(np.array([j]), np.ones(1))
 
     def replace(self, i: int, j: int) -> None:
         """Replace the i-th column of the support by column j."""

@@ -2,7 +2,7 @@
 
 Conventions
 -----------
-In the coordinates of the scaled columns (`solvers/quadratic.py`),
+In the coordinates of the scaled columns (`solvers/square.py`),
 
     minimise over v   1/2 f(v) + l1 |v|_1 + l2/2 |v|^2,   1/2 f(v) = 1/2 v'Mv - delta.v + 1/2
 
@@ -31,8 +31,7 @@ from .._compat import jit
 from ..rows.machine import one_blas_thread
 from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Solution
-from .quadratic import Quadratic
-from .square import MomentProblem, RowProblem
+from .square import Square
 
 # The grid has ten alphas per decade. On eleven data sets of 72 to 10,000 rows, twice as many over four decades changed
 # the mean test AUC by 0.001 at most, and two decades lost as much. On wide sparse data the grid is shorter: the time of
@@ -49,16 +48,15 @@ class ElasticNetProblem:
     `max_iter` limits the sweeps for one alpha. `iterations` are the working sets for the last alpha.
     """
 
-    def __init__(self, base: MomentProblem | RowProblem, l1_ratio: float, max_iter: int) -> None:
+    def __init__(self, base: Square, l1_ratio: float, max_iter: int) -> None:
         self.base, self.l1_ratio, self.max_iter = base, l1_ratio, max_iter
-        self.quadratic: Quadratic = base.quadratic()
         self.moments: ClassMoments | None = base.moments
         self.candidates = base.candidates
         self.iterations: list[Minimisation] = []
 
     def default_alphas(self) -> np.ndarray:
         """Return the grid of alphas for cross-validation; the largest is the smallest alpha whose weights are all 0."""
-        alpha = float(np.abs(self.quadratic.delta).max()) / self.l1_ratio or 1.0
+        alpha = float(np.abs(self.base.delta).max()) / self.l1_ratio or 1.0
         decades = DECADES_WIDE if self.base.iterative else DECADES
         return alpha * np.logspace(0, -decades, round(10 * decades) + 1)
 
@@ -70,7 +68,7 @@ class ElasticNetProblem:
     def path(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for all alphas; warn if the error of one is above `tol` times l1."""
         solutions = np.zeros((len(alphas), len(self.base.scale)))
-        state, worst = WorkingSet(self.quadratic, len(alphas) == 1), 0.0
+        state, worst = WorkingSet(self.base, len(alphas) == 1), 0.0
         with one_blas_thread():
             for v, alpha in zip(solutions, alphas, strict=True):
                 if alpha > 0:
@@ -105,20 +103,20 @@ class WorkingSet:
     The values of the objective are computed if `with_values`: a path of many alphas does not need them.
     """
 
-    def __init__(self, quadratic: Quadratic, with_values: bool) -> None:
-        self.quadratic, self.with_values = quadratic, with_values
+    def __init__(self, square: Square, with_values: bool) -> None:
+        self.square, self.with_values = square, with_values
         self.columns, self.v = np.empty(0, dtype=np.intp), np.empty(0)
         self.block = np.empty((0, 0))
 
     def solve(self, l1: float, l2: float, tol: float, max_iter: int) -> list[Minimisation]:
         """Move the weights to the minimiser; return what led there, one minimisation for each working set."""
-        delta, iterations = self.quadratic.delta, list[Minimisation]()
+        delta, iterations = self.square.delta, list[Minimisation]()
         while True:
             n, inside = descend(self.block, delta[self.columns], self.v, l1, l2, tol, max_iter)
             max_iter -= n
             used = self.v != 0
             columns, v = self.columns[used], self.v[used]
-            gradient = self.quadratic.product(columns, v) - delta
+            gradient = self.square.product(columns, v) - delta
             value = np.nan
             if self.with_values:
                 value = float(1 + v @ (gradient - delta)[columns] + l2 * v @ v) / 2 + l1 * float(np.abs(v).sum())
@@ -141,7 +139,7 @@ class WorkingSet:
         columns = np.concatenate([self.columns, np.argpartition(-size, n_new - 1)[:n_new]])
         order = np.argsort(columns)
         self.columns, self.v = columns[order], np.append(self.v, np.zeros(n_new))[order]
-        self.block = self.quadratic.block(self.columns)
+        self.block = self.square.block(self.columns)
 
 
 def descend(

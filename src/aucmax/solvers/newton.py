@@ -31,7 +31,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.optimize import bisect
 from sklearn.exceptions import ConvergenceWarning
 
@@ -45,7 +44,7 @@ from ..rows.summaries.moments import ClassMoments
 from .candidate import Candidate, Iteration, Solution
 from .conjugate_gradients import Operator, conjugate_gradients
 from .descent import SUFFICIENT
-from .square import RIDGE, MomentProblem, RowProblem, near_zero
+from .square import Square, inverse_product, near_zero
 
 ROUNDING = 1e-9  # relative rounding error of F; it is largest for the hinge with a narrow corner
 MAX_TRIALS = 40
@@ -87,7 +86,7 @@ class NewtonProblem:
     moments: ClassMoments | None = None
     gap: float | None = None
 
-    def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
+    def __init__(self, rows: Rows, square: Square, loss: str, max_iter: int) -> None:
         self.rows, self.square, self.max_iter = near_zero(rows, square.shift), square, max_iter
         self.iterations: list[Iteration] = []
         self.loss = self.make_loss(loss)
@@ -179,9 +178,8 @@ class NewtonProblem:
             if precondition is None or n_steps > self.patience:  # 3
                 precondition = self.preconditioner(at, alpha, exact=n_steps > 0)
             tolerance = max(FORCING, target / (2 * norm))
-            direction, its_scores, n_steps = self.newton_direction(
-                at.point, gradient, alpha, precondition, tolerance
-            )  # 4
+            found = self.newton_direction(at.point, gradient, alpha, precondition, tolerance)  # 4
+            direction, its_scores, n_steps = found
             new = self.line_search(loss, at, direction, its_scores, alpha, float(gradient @ direction))  # 5
             if new is None:
                 break
@@ -225,9 +223,7 @@ class NewtonProblem:
         H = weighted.scatter.sum(axis=0) + weighted.weight.prod() / weighted.weight.sum() * np.outer(
             weighted.delta, weighted.delta
         )
-        H.flat[:: len(H) + 1] += alpha + RIDGE * np.trace(H)
-        factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
-        return lambda r: linalg.cho_solve(factor, r, check_finite=False)
+        return inverse_product(H, alpha)
 
     def newton_direction(
         self, point: Point, gradient: np.ndarray, alpha: float, precondition: Operator, tolerance: float
@@ -381,7 +377,7 @@ class SigmoidProblem(NewtonProblem):
     of all slopes and of the logistic loss.
     """
 
-    def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
+    def __init__(self, rows: Rows, square: Square, loss: str, max_iter: int) -> None:
         super().__init__(rows, square, loss, max_iter)
         self.logistic = NewtonProblem(rows, square, "logistic", max_iter)
 

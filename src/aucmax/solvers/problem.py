@@ -18,7 +18,7 @@ from .candidate import Candidate, Solution
 from .elastic_net import ElasticNetProblem
 from .newton import HingeProblem, NewtonProblem, SigmoidProblem
 from .smooth_auc import SmoothAUCProblem
-from .square import MomentProblem, RowProblem, choose_solver
+from .square import MomentProblem, RowProblem, Square, choose_solver
 
 SQUARES = ("squared", "pooled")  # the losses that class moments are enough for
 
@@ -76,7 +76,7 @@ class Objective(NamedTuple):
         check_columns(rows.n_features, NEWTON_VECTORS, f"The loss {self.loss} on", "leave out columns")
         return newton_problem(rows, square, self.loss, self.max_iter)
 
-    def square(self, rows: Rows, moments: ClassMoments | None = None) -> MomentProblem | RowProblem:
+    def square(self, rows: Rows, moments: ClassMoments | None = None) -> Square:
         """Return the square loss of these rows with an L2 penalty."""
         solver = self.on(rows).solver
         if solver == "moments":
@@ -87,7 +87,7 @@ class Objective(NamedTuple):
         """Return the square loss of these moments with an L2 penalty."""
         return MomentProblem(moments, self.standardize, self.loss == "pooled")
 
-    def penalised(self, square: MomentProblem | RowProblem) -> PathProblem:
+    def penalised(self, square: Square) -> PathProblem:
         """Return the square loss with its penalty."""
         if self.n_nonzero is not None:
             return SubsetProblem(square, self.n_nonzero, self.max_iter)
@@ -96,7 +96,7 @@ class Objective(NamedTuple):
         return square
 
 
-def newton_problem(rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> NewtonProblem:
+def newton_problem(rows: Rows, square: Square, loss: str, max_iter: int) -> NewtonProblem:
     """Return the problem of a loss other than the square loss."""
     kinds = {"hinge": HingeProblem, "sigmoid": SigmoidProblem, "smooth_auc": SmoothAUCProblem}
     return kinds.get(loss, NewtonProblem)(rows, square, loss, max_iter)

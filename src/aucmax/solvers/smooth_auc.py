@@ -15,7 +15,7 @@ from ..rows.protocol import Rows
 from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Iteration, Solution
 from .newton import Iterate, NewtonProblem
-from .square import MomentProblem, RowProblem
+from .square import Square
 
 N_STEPS = 8
 FIRST_STEP = 0.2  # the root mean square of the first change of the scores, in units of their spread
@@ -28,7 +28,7 @@ KAPPA = 0.1  # about the curvature of the balanced logistic loss
 class SmoothAUCProblem(NewtonProblem):
     """The smooth version of 1 - AUC on rows; see :class:`aucmax.solvers.newton.NewtonProblem`."""
 
-    def __init__(self, rows: Rows, square: MomentProblem | RowProblem, loss: str, max_iter: int) -> None:
+    def __init__(self, rows: Rows, square: Square, loss: str, max_iter: int) -> None:
         super().__init__(rows, square, BASE, max_iter)
 
     def solve(self, candidate: Candidate, tol: float, start: np.ndarray | None = None) -> Solution:

@@ -26,6 +26,10 @@ There are three solvers:
 - "dual", for fewer rows than columns: the same spectrum from the (n + 1) x (n + 1) matrix JXX'J';
 - "cg", for many of both or for wide sparse data: conjugate gradients on v -> X'H(Xv), which form neither matrix.
 
+A sparse fit (`elastic_net.py`, `best_subset.py`) never needs all of M: it needs the diagonal, M v with few nonzeros in
+v, and the block of M of a few columns, for X / scale. A constant column has an infinite scale, so its row and column of
+M are zero. Column numbers are sorted.
+
 With ``standardize`` the penalty is alpha/2 |scale * w|^2, where scale holds the standard deviations: the fit is one of
 X / scale. The returned weights always apply to X itself. Paths have the shape (n_alphas, n_features).
 """
@@ -35,12 +39,14 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from ..losses.squared import square_curvature
 from ..rows.arrays import namespace, place_beside, to_numpy
 from ..rows.machine import one_blas_thread
 from ..rows.protocol import Rows, Vector
@@ -48,7 +54,6 @@ from ..rows.summaries.moments import ClassMoments, covariance_shares, pooled_std
 from ..rows.summaries.scores import ScoreMoments
 from .candidate import Candidate, Iteration, Solution
 from .conjugate_gradients import Operator, shifted_cg
-from .quadratic import MomentQuadratic, RowQuadratic
 
 EPS = np.finfo(np.float64).eps
 LEFT = 1e-6  # what a row may leave of its own residual; below this the weights fit the rows themselves
@@ -130,9 +135,23 @@ class MomentProblem(SquareProblem):
         """Return the grid of alphas for cross-validation, largest first."""
         return alpha_grid(float(np.trace(self.scaled.pair_scatter())) / self.scaled.n_features)
 
-    def quadratic(self) -> MomentQuadratic:
-        """Return M and delta, as sparse fits see them."""
-        return MomentQuadratic(self.scaled)
+    @cached_property
+    def M(self) -> np.ndarray:
+        """The matrix M, as sparse fits need it."""
+        return self.scaled.pair_scatter()
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of M."""
+        return np.diagonal(self.M)
+
+    def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return M[:, columns] @ v."""
+        return v @ self.M[columns]  # M is symmetric, and its rows are contiguous in memory
+
+    def block(self, columns: np.ndarray) -> np.ndarray:
+        """Return M[columns][:, columns]."""
+        return self.M[np.ix_(columns, columns)]
 
     def solutions(self, alphas: np.ndarray, tol: float = 0) -> np.ndarray:
         """Return the minimisers for X / scale; they are exact, so `tol` is not used."""
@@ -150,9 +169,7 @@ class MomentProblem(SquareProblem):
     def preconditioner(self, kappa: float, alpha: float, moments: ClassMoments | None = None) -> Operator:
         """Return the function that solves a system with kappa M + alpha I; `moments` give another M for X / scale."""
         P = kappa * (moments or self.scaled).pair_scatter()
-        P.flat[:: len(P) + 1] += alpha + RIDGE * np.trace(P)
-        factor = linalg.cho_factor(P, overwrite_a=True, check_finite=False)
-        return lambda r: linalg.cho_solve(factor, r, check_finite=False)
+        return inverse_product(P, alpha)
 
 
 class RowProblem(SquareProblem):
@@ -181,15 +198,30 @@ class RowProblem(SquareProblem):
         """
         return alpha_grid(float(self.diagonal.mean()), low=-1 if self.solver == "cg" else -6)
 
-    def quadratic(self) -> RowQuadratic:
-        """Return M and delta, as sparse fits see them."""
-        return RowQuadratic(self.rows, self.scale, self.center - self.shift, self.delta, self.diagonal, self.shares)
+    def matvec(self, v: np.ndarray) -> np.ndarray:
+        """Return M @ v."""
+        g = square_curvature(self.rows, self.rows.scores(v / self.scale), self.shares)
+        return self.rows.rmatvec(g, self.center - self.shift) / self.scale
+
+    def product(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return M[:, columns] @ v."""
+        full = np.zeros(self.rows.n_features)
+        full[columns] = v
+        return self.matvec(full)
+
+    def block(self, columns: np.ndarray) -> np.ndarray:
+        """Return M[columns][:, columns], from the class moments of these columns."""
+        moments = self.rows.columns(columns).moments()
+        M = (moments.pooled() if np.ptp(self.shares) else moments).pair_scatter()
+        M /= self.scale[columns]
+        M /= self.scale[columns, None]
+        return M
 
     def solutions(self, alphas: np.ndarray, tol: float) -> np.ndarray:
         """Return the minimisers for X / scale; conjugate gradients warn if a relative residual stays above `tol`."""
         if self.solver == "dual":
             return dual_path(self.rows, alphas, self.scale, self.center - self.shift, self.shares)
-        solutions, iterations, residual = shifted_cg(self.quadratic().matvec, self.delta, alphas, tol, self.max_iter)
+        solutions, iterations, residual = shifted_cg(self.matvec, self.delta, alphas, tol, self.max_iter)
         self.iterations = [one._replace(value=0.5 + one.value) for one in iterations]
         if residual > tol:
             warnings.warn(
@@ -210,6 +242,9 @@ class RowProblem(SquareProblem):
         diagonal = kappa * self.diagonal + alpha
         diagonal += RIDGE * diagonal.max()
         return lambda r: r / diagonal
+
+
+Square = MomentProblem | RowProblem
 
 
 def penalty_scale(std: np.ndarray, standardize: bool) -> np.ndarray:
@@ -263,6 +298,13 @@ def held_out_separation(problem: MomentProblem, alphas: np.ndarray) -> np.ndarra
 
 
 # The linear algebra
+
+
+def inverse_product(H: np.ndarray, alpha: float) -> Operator:
+    """Return the function that solves a system with H + alpha I and a small ridge. H is overwritten."""
+    H.flat[:: len(H) + 1] += alpha + RIDGE * np.trace(H)
+    factor = linalg.cho_factor(H, overwrite_a=True, check_finite=False)
+    return lambda r: linalg.cho_solve(factor, r, check_finite=False)
 
 
 def solve(M: np.ndarray, delta: np.ndarray, alpha: float, beside: Any = None) -> np.ndarray:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ from ..rows.memory import MemoryRows
 from ..rows.protocol import Rows, Targets
 from .kernels import fill_bins
 
-Counts = dict[str, Any]
+State = dict[str, Any]
 ALL_VALUES = 1 << 22  # of all columns together
 LEAST, MOST = 1 << 12, 1 << 16  # of one column
 LARGE = 1 << 27  # bytes of codes that are kept in a file
@@ -56,12 +55,12 @@ def limit_of(n_columns: int) -> int:
     return int(np.clip(ALL_VALUES // max(n_columns, 1), LEAST, MOST))
 
 
-def no_values() -> Counts:
+def no_values() -> State:
     """Return the summary of no rows."""
     return {"absent": 0.0, "runs": []}
 
 
-def add_values(counts: Counts, x: np.ndarray, weights: np.ndarray, limit: int) -> None:
+def add_values(counts: State, x: np.ndarray, weights: np.ndarray, limit: int) -> None:
     """Add the values of some rows, in place; those without weight are not seen."""
     missing = np.isnan(x)
     present = ~missing & (weights > 0)
@@ -70,7 +69,7 @@ def add_values(counts: Counts, x: np.ndarray, weights: np.ndarray, limit: int) -
         push(counts["runs"], [0, 0.0, *distinct(x[present], weights[present], "quicksort")], limit)
 
 
-def merge_counts(first: Counts, second: Counts, limit: int) -> Counts:
+def merge_counts(first: State, second: State, limit: int) -> State:
     """Return the summary of the rows of both, and change neither."""
     merged = {"absent": first["absent"] + second["absent"], "runs": list(first["runs"])}
     for run in second["runs"]:
@@ -78,7 +77,7 @@ def merge_counts(first: Counts, second: Counts, limit: int) -> Counts:
     return merged
 
 
-def finish_counts(counts: Counts) -> Values:
+def finish_counts(counts: State) -> Values:
     """Return all runs together."""
     run: list[Any] = [0, 0.0, np.zeros(0), np.zeros(0)]
     for other in counts["runs"]:
@@ -173,10 +172,7 @@ class Column(NamedTuple):
 
 
 def find_columns(
-    counted: Sequence[Values],
-    categorical: np.ndarray,
-    max_bins: int,
-    cuts: Mapping[int, np.ndarray] = MappingProxyType({}),
+    counted: Sequence[Values], categorical: np.ndarray, max_bins: int, cuts: Mapping[int, np.ndarray] | None = None
 ) -> list[Column]:
     """Return how each column becomes codes: a number has at most `max_bins` bins, a category all of its levels.
 
@@ -184,7 +180,7 @@ def find_columns(
     """
     return [
         cut_column(each.values, each.mass, each.absent, cuts[j])
-        if j in cuts and len(each.values)
+        if cuts and j in cuts and len(each.values)
         else make_column(each.values, each.mass, each.absent, bool(is_category), max_bins)
         for j, (each, is_category) in enumerate(zip(counted, categorical, strict=True))
     ]
@@ -232,9 +228,6 @@ def between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         middle = lower / 2 + upper / 2
     return np.where(np.isfinite(middle) & (middle < upper), middle, lower)
-
-
-State = dict[str, Any]
 
 
 def summarise_values(rows: Rows) -> list[Values]:

@@ -431,7 +431,10 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         self.freedom_, self.n_iter_ = fit.freedom, fit.n_iter
         self.mass_, self.positive_mass_ = np.concatenate(masses), np.concatenate(positives)
         self.coef_ = np.concatenate(shown.values)[None, :]
-        self._keep_shapes(design.signs)
+        for a, column, sign in zip(edges_of(self.terms_), self.columns_, design.signs, strict=False):
+            if sign:  # curves with a shape keep it exactly: to show them rounds
+                values = self.coef_[0, a : a + column.n_values]
+                values[:] = sign * np.maximum.accumulate(sign * values)
         merging = start_card(coded, fit, design, shown.values)
         merging.to(STORED)
         self.steps_ = merging.steps()
@@ -443,13 +446,6 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         self._set_calibration(scale._replace(threshold=scale.threshold - fit.offset - shown.mean))
         errors = [factor.errors(parts, share) for parts, share in zip(shown.made_of, shares, strict=False)]
         self.errors_ = scale.slope * np.concatenate(errors)
-
-    def _keep_shapes(self, signs: np.ndarray) -> None:
-        """Make curves with a shape keep it exactly: to show them rounds."""
-        for a, column, sign in zip(edges_of(self.terms_), self.columns_, signs, strict=False):
-            if sign:
-                values = self.coef_[0, a : a + column.n_values]
-                values[:] = sign * np.maximum.accumulate(sign * values)
 
     def _set_ladder(self, found: Found) -> None:
         aucs = np.array([rung.auc for rung in found.rungs])

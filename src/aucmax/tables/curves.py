@@ -18,6 +18,7 @@ from .._text import one_line
 from ..metrics import roc_auc
 from ..rows.validate import check_labels
 from .reading.dates import date_text
+from .reading.features import unlike
 from .reading.summary import SECONDS
 from .terms import Term, edges_of
 
@@ -44,18 +45,7 @@ def level_names(model: Any, j: int) -> list[str]:
 
 
 def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
-    """Return the values of each group of codes of a column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import TableClassifier
-    >>> from aucmax.tables.curves import list_values
-    >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
-    >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
-    >>> list_values(model, 0, np.array([0, 0, 1, 2]))[0]
-    Values(low=-inf, high=3.0, levels=(), known=None, missing=False)
-    """
+    """Return the values of each group of codes of a column."""
     column, levels = model.columns_[j], level_names(model, j)
     borders, found = [-math.inf, *column.cuts.tolist(), math.inf], []
     for group in range(int(groups.max(initial=-1)) + 1):
@@ -96,16 +86,6 @@ def cell_labels(model: Any, term: Term) -> list[str]:
 
     Levels are listed, booleans have their words, ages of dates are dates, and ranges of whole numbers begin and end
     with whole numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import TableClassifier
-    >>> from aucmax.tables.curves import cell_labels
-    >>> X = np.repeat([[1.0], [2.0], [np.nan], [4.0]], 9, axis=0)
-    >>> model = TableClassifier("lines", cv=0).fit(X, np.arange(36) % 2)
-    >>> cell_labels(model, model.terms_[0])
-    ['up to 1', '2 to 3', 'above 3', 'missing']
     """
     sides = []
     for j, groups in zip(term.columns, term.groups, strict=True):
@@ -121,13 +101,6 @@ def cell_labels(model: Any, term: Term) -> list[str]:
             found.append(", ".join(f'"{part}"' if "," in part and len(parts) > 1 else part for part in parts))
         sides.append(found)
     return [", ".join(words) for words in itertools.product(*sides)]
-
-
-def unlike(levels: Sequence[str], word: str) -> str:
-    """Return a word in as many brackets as make it none of the levels."""
-    while word in levels:
-        word = f"({word})"
-    return word
 
 
 def range_in_words(model: Any, j: int, low: float, high: float) -> list[str]:
@@ -230,9 +203,8 @@ def list_reasons(
     order = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :n_reasons]
     words = [value_words(reading, j) for j in range(len(reading.parts))]
     found = []
-    for row, chosen, moved in zip(
-        values, order.tolist(), np.take_along_axis(added, order, axis=1).tolist(), strict=True
-    ):
+    moves = np.take_along_axis(added, order, axis=1).tolist()
+    for row, chosen, moved in zip(values, order.tolist(), moves, strict=True):
         texts = [", ".join(words[j](row[j]) for j in terms[t][1]) for t in chosen]
         reasons = zip([terms[t][0] for t in chosen], texts, moved, strict=True)
         found.append([Reason(*each) for each in reasons if each[-1]])
@@ -262,18 +234,6 @@ def auc_lost_without(model: Any, X: Any, y: Any, sample_weight: Any = None) -> n
     Nothing is fitted again: the curve of the column, and the surfaces that it is in, have their mean value instead. The
     columns are ``reading_.part_names``, and the loss is below 0 where a column does harm. The rows of X are best rows
     that the model was not fitted to.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import TableClassifier
-    >>> from aucmax.tables.curves import auc_lost_without
-    >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> y = X[:, 1] ** 2 > 1
-    >>> model = TableClassifier("curves", cv=0).fit(X, y)
-    >>> lost = auc_lost_without(model, X, y)
-    >>> bool(abs(lost[0]) < 0.02), bool(lost[1] > 0.4)
-    (True, True)
     """
     labels = column_or_1d(y, warn=True)
     check_labels(labels, model.classes_)

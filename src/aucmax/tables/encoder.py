@@ -18,7 +18,7 @@ from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
 from .reading.features import is_sparse
-from .reading.frames import cell_text, check_table, is_frame, to_arrow
+from .reading.frames import COMPLEX, cell_text, check_table, is_frame, to_arrow
 from .reading.kinds import RARE
 from .reading.table import (
     OF_COLUMNS,
@@ -131,6 +131,10 @@ class TableReader:
                 what = "sample(s)" if table.column_names else "feature(s)"
                 raise ValueError(f"Found a table with 0 {what} (shape={table.shape}) while a minimum of 1 is required.")
             return table
+        if getattr(X, "dtype", None) == np.longdouble:  # which Arrow has not
+            X = np.asarray(X, dtype=np.float64)
+        if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError(f"X: {COMPLEX}.")
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(object), np.nan)
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
@@ -288,31 +292,24 @@ class TableEncoder(TableReader, TransformerMixin, BaseEstimator):
 
     def _overrides(self, names: list[str]) -> Overrides:
         frequency, most = self.min_frequency, self.max_categories
-        return (
-            super()
-            ._overrides(names)
-            ._replace(
-                min_frequency=frequency if isinstance(frequency, float) else int(frequency),
-                max_categories=most if most is None else int(most),
-            )
-        )
+        frequency = frequency if isinstance(frequency, float) else int(frequency)
+        most = most if most is None else int(most)
+        return super()._overrides(names)._replace(min_frequency=frequency, max_categories=most)
 
-    def set_reading(self, reading: Reading, named: bool = True) -> Self:
+    def set_reading(self, reading: Reading) -> Self:
         """Make this a fitted encoder, given how a table is read, for example from a file.
 
         Parameters
         ----------
         reading : Reading
-            How each column is read.
-        named : bool, default=True
-            Whether the columns have names of their own, and not those given to columns of arrays.
+            How each column is read; the columns have names of their own.
 
         Returns
         -------
         self : TableEncoder
             The fitted encoder.
         """
-        self._set_reading(reading, named)
+        self._set_reading(reading, named=True)
         return self
 
     def _set_reading(self, reading: Reading, named: bool) -> None:

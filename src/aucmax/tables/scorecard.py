@@ -298,11 +298,10 @@ class Scorecard:
         for j in self._required:
             if (by_column(model.columns_, steps.line)[j] < 0).all():
                 steps = steps.with_column(model.columns_, j, curves[j], rate * (1 - rate) * masses[j])
-        merging = Merging(model.columns_, model._find_signs(), *steps)
+        merging = Merging(model.columns_, model._find_signs(), steps)
         flat = [(by_column(model.columns_, steps.line)[j] < 0).all() for j in self._required]  # they have one line
-        merging.to(
-            min(self.max_lines, STORED) - int(sum(flat)), np.isin(np.arange(len(model.columns_)), self._required)
-        )
+        kept = np.isin(np.arange(len(model.columns_)), self._required)
+        merging.to(min(self.max_lines, STORED) - int(sum(flat)), kept)
         steps = merging.steps()
         values, constant = np.append(steps.values[:-1], 0.0)[steps.line], float(steps.values[-1])
         found = np.split(np.append(values, np.zeros(edges[-1] - len(values))), cuts)
@@ -368,9 +367,8 @@ class Scorecard:
             labels, masses = np.repeat([0, 1], len(line.points)), np.append(line.mass - line.positive, line.positive)
             used = masses > 0
             auc = float(roc_auc(labels[used], np.tile(self._sign * line.points, 2)[used], masses[used]))
-            figures = zip(
-                cell_labels(self.model, line.term), *(x.tolist() for x in (line.points, *sums, woe)), strict=True
-            )
+            words = cell_labels(self.model, line.term)
+            figures = zip(words, *(x.tolist() for x in (line.points, *sums, woe)), strict=True)
             entries = [
                 Entry(line.name, words, points, mass / total, mass, ours, ours / mass if mass else math.nan, evidence)
                 for words, points, mass, ours, evidence in figures
@@ -501,11 +499,8 @@ class Scorecard:
         ranked = {"down": points, "up": -points, "both": -np.abs(points)}.get(direction)
         if ranked is None:
             raise ValueError(f"direction is {direction!r}: give 'down', 'up' or 'both'.")
-        order, entries = (
-            np.argsort(ranked, axis=1, kind="stable")[:, :n_reasons],
-            [each for _, each in self._by_column()],
-        )
-        rows = enumerate(order.tolist())
+        entries = [each for _, each in self._by_column()]
+        rows = enumerate(np.argsort(ranked, axis=1, kind="stable")[:, :n_reasons].tolist())
         return [[entries[t][cells[t, i]] for t in chosen if ranked[i, t] < 0] for i, chosen in rows]
 
     def auc_lost(self, X: Any, y: Any, sample_weight: Any = None) -> AUCComparison:

@@ -33,60 +33,28 @@ class Unavailable(ValueError):
 
 
 class Entry(NamedTuple):
-    """What the catalogue knows about a data set.
+    """What the catalogue knows about a data set."""
 
-    Attributes
-    ----------
-    files : tuple of str
-        Their names in a folder of data; the rows of several are stacked.
-    columns : int
-        Number of columns of X.
-    positive : tuple of int
-        The labels that are positive, unless others are asked for.
-    sparse : bool
-        Whether X stays sparse.
-    libsvm : tuple of str
-        What `libsvmdata` calls the files; empty where it has none.
-    openml : int or None
-        The number on OpenML.
-    spellings : tuple of mappings
-        Labels of other copies and what they are called here. One is applied to a copy that has exactly these labels.
-    only : tuple of (int, float), or ()
-        A column and its value in the rows that belong to the data set, if the files have others.
-    note : str
-        What users of the data set should know.
-    """
-
-    files: tuple[str, ...]
-    columns: int
-    positive: tuple[int, ...] = (1,)
-    sparse: bool = False
-    libsvm: tuple[str, ...] = ()
-    openml: int | None = None
+    files: tuple[str, ...]  # their names in a folder of data; the rows of several are stacked
+    columns: int  # number of columns of X
+    positive: tuple[int, ...] = (1,)  # the labels that are positive, unless others are asked for
+    sparse: bool = False  # whether X stays sparse
+    libsvm: tuple[str, ...] = ()  # what `libsvmdata` calls the files; empty where it has none
+    openml: int | None = None  # the number on OpenML
+    # labels of other copies and what they are called here. One is applied to a copy that has exactly these labels.
     spellings: tuple[Mapping[str, int], ...] = ()
+    # a column and its value in the rows that belong to the data set, if the files have others
     only: tuple[int, float] | tuple[()] = ()
-    note: str = ""
+    note: str = ""  # what users of the data set should know
 
 
 class Dataset(NamedTuple):
-    """A binary problem.
+    """A binary problem."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the catalogue.
-    features : ndarray or csr_array of shape (n_rows, n_columns)
-        The rows, as float64.
-    y : ndarray of shape (n_rows,)
-        1 for the positive class, 0 for the other one.
-    labels : ndarray of shape (n_rows,)
-        The labels of the file, from which y is made.
-    """
-
-    name: str
-    features: Any
-    y: np.ndarray
-    labels: np.ndarray
+    name: str  # its name in the catalogue
+    features: Any  # the rows, as float64
+    y: np.ndarray  # 1 for the positive class, 0 for the other one
+    labels: np.ndarray  # the labels of the file, from which y is made
 
 
 @cache

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from aucmax.papers import PAPERS
 
-from .judging.cells import ABSENT
-from .judging.counts import Agreement, count_verdicts, measure_agreement
+from .judging.counts import count_verdicts, counted_cells, measure_distance
 from .judging.criterion import OUTCOMES
-from .judging.tables import tabulate
-from .pages.markdown import share_text
+from .judging.tables import ABSENT, tabulate
+from .pages.markdown import NONE, share_text
 from .pages.pages import write_pages
 from .running.running import run_study
 from .running.store import Record, gather_results, results_file
@@ -24,11 +22,6 @@ from .study_file import list_studies, read_study
 
 def describe_studies() -> list[dict[str, str]]:
     """Return study, paper, label and title of the studies that come with the package.
-
-    Returns
-    -------
-    descriptions : list of dict
-        One for each study.
 
     Examples
     --------
@@ -65,7 +58,7 @@ def reproduce_studies(
     Returns
     -------
     values : dict
-        The numbers of published figures by verdict, and the shares that agree, for each study and for all together.
+        The numbers of published figures by verdict, and how near the measured ones are, for each study and for all.
     lines : list of list of str
         The same as lines of a table.
     """
@@ -100,19 +93,15 @@ def reproduce_studies(
     write_pages(pages, folder, written)
     tables = {study.name: [tabulate(study, gather_results(folder, study))] for study in written}
     tables["all"] = [table for of_study in tables.values() for table in of_study]
-    counts = {name: count_verdicts(found) for name, found in tables.items()}
-    agreements = {name: measure_agreement(found) for name, found in tables.items()}
-    values = {
-        "studies": [
-            {
-                "study": name,
-                "counts": {verdict.replace(" ", "_"): n for verdict, n in counts[name].items()},
-                "agreement": agreements[name]._asdict(),
-            }
-            for name in tables
-        ]
-    }
-    return values, [[name, *_summary(counts[name], agreements[name])] for name in tables]
+    values, lines = [], []
+    for name, found in tables.items():
+        counts, distance = count_verdicts(found), measure_distance(counted_cells(found))
+        of_verdicts = {verdict.replace(" ", "_"): n for verdict, n in counts.items()}
+        values.append({"study": name, "counts": of_verdicts, "distance": distance._asdict()})
+        numbers = counts.total(), distance.figures, *(counts[verdict] for verdict in (*OUTCOMES, *ABSENT))
+        median = NONE if distance.median is None else f"{distance.median:.4f}"
+        lines.append([name, *map(str, numbers), median, share_text(distance.near)])
+    return {"studies": values}, lines
 
 
 def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Callable[[str], None]) -> None:
@@ -123,13 +112,6 @@ def _note_absences(study: Study, folder: Path, names: Sequence[str], on_note: Ca
     for other in sorted(others - set(names)):
         if not results_file(folder, other).exists():
             on_note(f"{study.name}: some of its figures are those of {other}, which must be measured too.")
-
-
-def _summary(verdicts: Counter[str], agreement: Agreement) -> list[str]:
-    """Return how many published values there are, by verdict, and the shares that agree, as text."""
-    measured = sum(verdicts[name] for name in OUTCOMES)
-    numbers = verdicts.total(), measured, *(verdicts[name] for name in (*OUTCOMES, *ABSENT))
-    return [*map(str, numbers), share_text(agreement.true), share_text(agreement.substituted)]
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from aucmax.compare.methods import find_method
 from aucmax.papers import PAPERS
 from aucmax.papers.registry import full_name, plain_name
 
-from .study import CAUSES, METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
+from .study import METRICS, SCALINGS, Curve, Fitted, Protocol, Reason, Study, StudyMethod, Subject, Value
 
 # The TOML types that the annotations of the named tuples stand for.
 _TYPES: dict[str, Any] = {
@@ -24,26 +24,12 @@ _TYPES: dict[str, Any] = {
     "Sequence": (list, tuple),
     "Mapping": dict,
 }
-_GIVEN_CAUSES = tuple(cause for cause in CAUSES if cause != "grouping")
 _RANGE = re.compile(r"(?:(\d+)\^)?\[(-?\d+):(?:(\d+):)?(-?\d+)\]")
-# What names the run that shows a reason.
-_SHOWN_BY = ("witness", "remedy", "alternative", "remedy_data", "repeated_data")
-_ABOUT_RUNS: tuple[tuple[str, Any], ...] = (  # keys and defaults
-    ("runs", 0),
-    ("one_split", False),
-    ("fitted", []),
-    ("contrasts", []),
-)
 _VALUE = re.compile(r"(\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?\s*([•◦]?)")
 
 
 def list_studies() -> list[str]:
     """Return the names of the studies that come with the package.
-
-    Returns
-    -------
-    names : list of str
-        In order: by paper, tables before figures.
 
     Examples
     --------
@@ -109,9 +95,8 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
     methods = {label: _study_method(label, dict(keys)) for label, keys in table["methods"].items()}
     subjects = {label: _subject(label, dict(keys)) for label, keys in table["data"].items()}
     published = dict(table.get("published", {}))
-    wins, doubled = published.pop("win_tie_loss", {}), published.pop("doubled_error", [])
-    runs, one_split, fitted, contrasts = (published.pop(key, empty) for key, empty in _ABOUT_RUNS)
-    unjudged = published.pop("unjudged", "")
+    runs, one_split = published.pop("runs", 0), published.pop("one_split", False)
+    fitted, doubled = published.pop("fitted", []), published.pop("doubled_error", [])
     scale = 0.01 if published.pop("percent", False) else 1.0
     values = {
         metric: _values(text, metric, subjects, methods, 1.0 if metric == "seconds" else scale)
@@ -134,12 +119,9 @@ def _parse(name: str, table: dict[str, Any]) -> Study:
         runs,
         one_split,
         [_build(Fitted, **keys) for keys in fitted],
-        contrasts,
         _repeated(values, methods),
-        wins,
         doubled,
         [_build(Reason, **reason) for reason in table.get("reasons", [])],
-        unjudged,
     )
     _check(study)
     return study
@@ -189,16 +171,6 @@ def _study_method(label: str, keys: dict[str, Any]) -> StudyMethod:
 
 def read_values(values: str | Sequence[Any]) -> list[Any]:
     """Return a list of numbers, or the numbers of a range as the papers write it.
-
-    Parameters
-    ----------
-    values : str or list
-        "2^[-12:10]" for powers, "[1:9:100]" for steps of 9 from 1 to 100, or the numbers themselves.
-
-    Returns
-    -------
-    values : list
-        The numbers.
 
     Examples
     --------
@@ -266,7 +238,6 @@ def _check(study: Study) -> None:
         "paper": (study.paper, PAPERS),
         "scaling": (study.protocol.scaling, SCALINGS),
         **{f"metric {metric}": (metric, METRICS) for metric in (*study.metrics, *study.published)},
-        **{f"cause {reason.cause}": (reason.cause, _GIVEN_CAUSES) for reason in study.reasons},
         **{f"grouping of {s.label}": (s.grouping, ("", "halves", "one")) for s in study.subjects.values()},
         **{f"scaling of {s.label}": (s.scaling, ("", *SCALINGS)) for s in study.subjects.values()},
         **{f"scaling of {m.label}": (m.scaling, ("", *SCALINGS)) for m in study.methods.values()},
@@ -296,26 +267,18 @@ def _check(study: Study) -> None:
         if strange:
             raise ValueError(f"{subject.label} names {min(strange)!r}, which is no method.")
     for reason in study.reasons:
-        named = {*reason.methods, *filter(None, (reason.witness, reason.remedy, reason.alternative))}
-        other = reason.remedy_data or reason.repeated_data
-        of_data = {other.format(data=data) for data in reason.data or study.subjects} - {""}
-        strangers = ((set(reason.data) | of_data) - set(study.subjects)) | (named - set(study.methods))
+        runs = {reason.run.format(data=data) for data in reason.data or study.subjects}
+        strangers = {*reason.data} - {*study.subjects} | {*reason.methods} - {*study.methods}
+        strangers |= runs - {*study.subjects, *study.methods}
         if strangers:
             raise ValueError(f"a reason names {min(strangers)!r}, which is neither data nor method.")
-        if reason.shown_by or sum(bool(getattr(reason, name)) for name in _SHOWN_BY) != 1:
-            names = ", ".join(map(repr, _SHOWN_BY))
-            raise ValueError(f"a reason needs one of {names}: the run that shows it.")
-        if (reason.cause == "chance") != bool(reason.repeated_data):
-            raise ValueError("chance needs 'repeated_data', and no other cause can have it.")
     if type(study.published_runs) is not int or study.published_runs == 1 or study.published_runs < 0:
         raise ValueError(
             f"published runs is {study.published_runs!r}; it is 2 or more, or 0 if the paper does not say."
         )
-    unknown = {fitted.method for fitted in study.fitted} | {name for pair in study.contrasts for name in pair}
-    unknown = (unknown - set(study.methods)) | {fitted.data for fitted in study.fitted} - {"", *study.subjects}
+    unknown = {fitted.method for fitted in study.fitted} - set(study.methods)
+    unknown |= {fitted.data for fitted in study.fitted} - {"", *study.subjects}
     if unknown:
-        raise ValueError(f"published fitted or contrasts name {min(unknown)!r}, which is neither data nor method.")
-    if any(len(pair) != 2 for pair in study.contrasts):
-        raise ValueError("a contrast is of two methods.")
+        raise ValueError(f"published fitted names {min(unknown)!r}, which is neither data nor method.")
     if any(subject.generator for subject in study.subjects.values()) and study.protocol.runs < 1:
         raise ValueError("generated data need protocol.runs.")

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from aucmax_studies.reproduce.judging.cells import LAG
 from aucmax_studies.reproduce.judging.counts import (
-    GLANCE,
-    count_at_a_glance,
-    count_causes,
     count_verdicts,
     counted_cells,
     measure_agreement,
+    measure_distance,
 )
 from aucmax_studies.reproduce.judging.criterion import (
     AGREES,
@@ -28,11 +25,9 @@ from aucmax_studies.reproduce.judging.criterion import (
     find_spread,
     half_width,
     judge,
-    next_mean,
 )
-from aucmax_studies.reproduce.judging.judging import FITTED, NO_RUNS, NO_STD, ONE_RUN
-from aucmax_studies.reproduce.judging.tables import contrast, tabulate
-from aucmax_studies.reproduce.running.store import Grouping, Record, Results
+from aucmax_studies.reproduce.judging.tables import FITTED, NO_RUNS, NO_STD, ONE_RUN, contrast, count_signs, tabulate
+from aucmax_studies.reproduce.running.store import Record, Results
 from aucmax_studies.reproduce.study_file import list_studies, read_study
 
 METHODS = {"one": 0.80, "two": 0.85, "three": 0.90, "four": 0.70}
@@ -79,14 +74,6 @@ def runs(data, method, mean, std, n=25):
     noise = np.random.default_rng([len(method), n]).standard_normal(n)
     noise = (noise - noise.mean()) / noise.std() if n > 1 else noise * 0
     return [Record(data, method, run, metrics={"auc": mean + std * e}) for run, e in enumerate(noise)]
-
-
-def moved(records, method, shift):
-    """Return the same runs of another method, all higher by the shift, but for a little."""
-    return [
-        record._replace(method=method, metrics={"auc": record.metrics["auc"] + shift + 1e-4 * (-1) ** record.run})
-        for record in records
-    ]
 
 
 def right(std=0.01, n=25, shift=0.0, data="ab"):
@@ -303,156 +290,20 @@ def test_cited_figures_are_a_row_of_their_own():
     assert cell.judgement.spread == pytest.approx(0.8970 - 0.8967), "regSOLAM alone"
 
 
-# Reasons
-
-
-REASON = """
-[[reasons]]
-cause = "data"
-text = "Other rows."
-"""
-GROUPING = Grouping("b", 40, 0.60, 0.75, 0.90, 0.80)
-
-
-def test_a_witness_has_to_differ_by_as_much(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nwitness = "two"\n')
-    for shift, cause in (
-        (-0.04, "data"),
-        (-0.035, "data"),
-        (-0.02, "unexplained"),
-        (0.0, "unexplained"),
-        (0.04, "unexplained"),
-    ):
-        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "two", 0.85 + shift, 0.01))
-        assert (cell.verdict, cell.cause) == (WORSE, cause)
-    assert verdict(study, runs("a", "one", 0.76, 0.01)).cause == "unexplained", "the witness was not measured"
-    for shift, cause in ((-0.0095, "data"), (-0.006, "within the noise")):
-        cell = verdict(study, runs("a", "one", 0.788, 0.1) + runs("a", "two", 0.85 + shift, 0.01))
-        assert cell.cause == cause, "a tolerance of half the difference is no witness"
-
-
-def test_a_remedy_must_make_up_for_most_of_the_difference(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nremedy = "ours"\n')
-    for mean, cause in ((0.80, "data"), (0.808, "data"), (0.791, "data"), (0.78, "unexplained"), (0.85, "unexplained")):
-        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "ours", mean, 0.01))
-        assert (cell.verdict, cell.cause) == (WORSE, cause)
-    for mean, cause in ((0.80, "data"), (0.75, "unexplained"), (0.84, "unexplained")):
-        cell = verdict(study, runs("a", "one", 0.84, 0.01) + runs("a", "ours", mean, 0.01))
-        assert (cell.verdict, cell.cause) == (BETTER, cause)
-    assert verdict(study, runs("a", "one", 0.76, 0.01)).cause == "unexplained", "the remedy was not measured"
-
-
-def test_the_same_method_on_other_data_may_be_the_remedy(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "b"\n')
-    for mean, cause in ((0.80, "data"), (0.791, "data"), (0.78, "unexplained"), (0.85, "unexplained")):
-        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("b", "one", mean, 0.01))
-        assert (cell.verdict, cell.cause) == (WORSE, cause)
-    other = runs("a", "one", 0.76, 0.01) + runs("b", "two", 0.80, 0.01)
-    assert verdict(study, other).cause == "unexplained", "another method on the other data is none"
-    with pytest.raises(ValueError, match="names 'a, clean', which is neither"):
-        read(tmp_path, STUDY + REASON + 'data = ["a"]\nremedy_data = "{data}, clean"\n')
-
-
-def test_the_published_value_lies_between_two_choices_that_the_paper_leaves_open(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nalternative = "ours"\n')
-    for mean, cause in (
-        (0.801, "data"),
-        (0.83, "data"),
-        (0.87, "unexplained"),
-        (0.795, "unexplained"),
-        (0.70, "unexplained"),
-    ):
-        cell = verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "ours", mean, 0.01))
-        assert (cell.verdict, cell.cause) == (WORSE, cause)
-    hidden = runs("a", "one", 0.78, 0.1)
-    assert verdict(study, hidden + runs("a", "ours", 0.81, 0.1)).cause == "within the noise", "this may be luck"
-    with pytest.raises(ValueError, match="names 'nine', which is neither"):
-        read(tmp_path, STUDY + REASON + 'alternative = "nine"\n')
-
-
-def test_new_values_fall_into_the_interval_of_their_mean_as_often_as_it_says():
-    draws = np.random.default_rng(0).normal(0.8, 0.02, (4_000, 10))
-    for count in (1, 4):
-        ends = [next_mean(row[:6], count) for row in draws]
-        inside = [low <= row[6 : 6 + count].mean() <= high for row, (low, high) in zip(draws, ends, strict=True)]
-        assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
-
-
-AGAIN = '[data."a, again"]\nname = "a"\nrepeats = 6\n'
-CHANCE = REASON.replace('"data"', '"chance"') + 'data = ["a", "b"]\nrepeated_data = "a, again"\n'
-
-
-def repeats(levels, method="one", n_runs=25):
-    """Return runs of repeats with these means."""
-    return [
-        record._replace(run=n_runs * k + record.run)
-        for k, level in enumerate(levels)
-        for record in runs("a, again", method, level, 0.01)
-    ]
-
-
-def test_chance_is_a_reason_where_another_repeat_of_all_runs_could_have_the_published_value(tmp_path):
-    study = read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + CHANCE)
-    levels = 0.78 + 0.01 * np.array([-1, 1, -1, 1, -1, 1])
-    own = runs("a", "one", 0.76, 0.01)
-    cell = verdict(study, own + repeats(levels))
-    assert (cell.verdict, cell.cause) == (WORSE, "chance")
-    (reason,) = cell.reasons
-    assert (reason.data, reason.methods) == (("a",), ("one",)), "only what the repeats show"
-    assert "6 repeats of all 25 runs, whose means are 0.7700 to 0.7900" in reason.shown_by
-    assert verdict(study, own + repeats(levels - 0.03)).cause == "unexplained", "too far below"
-    assert verdict(study, own + repeats(levels + 0.1)).cause == "unexplained", "too far above"
-    assert verdict(study, own + repeats(0.78 + (levels - 0.78) / 4)).cause == "unexplained", "repeats that differ less"
-    assert verdict(study, own + repeats(levels[:4])).cause == "unexplained", "too few of them"
-    assert verdict(study, own + repeats(levels)[:-30]).cause == "unexplained", "too few whole ones"
-    assert verdict(study, own + repeats(levels, "two")).cause == "unexplained", "of another method"
-    for wrong in (REASON + 'repeated_data = "a"\n', CHANCE.replace("repeated_data", "remedy_data")):
-        with pytest.raises(ValueError, match="chance needs 'repeated_data'"):
-            read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + wrong)
-
-
-def test_draws_are_independent_and_folds_are_not(tmp_path):
-    generated = AGAIN.replace('name = "a"', 'generator = "make_gaussian"') + "[protocol]\nruns = 25\n"
-    for data, cause in ((AGAIN, "chance"), (generated, "unexplained")):
-        study = read(tmp_path, STUDY.replace("[published]", data + "[published]") + CHANCE)
-        records = runs("a", "one", 0.76, 0.01) + repeats(0.78 + 0.01 * np.array([-1, 1, -1, 1, -1, 1]))
-        assert verdict(study, records).cause == cause, "means of 25 draws would differ by a fifth of this"
-
-
-def test_no_difference_is_within_the_noise_that_repeats_show_to_be_none(tmp_path):
-    study = read(tmp_path, STUDY.replace("[published]", AGAIN + "[published]") + CHANCE)
-    hidden = runs("a", "one", 0.78, 0.1)
-    assert verdict(study, hidden).cause == "within the noise"
-    near = repeats(0.76 + 0.005 * np.array([-1, 1, -1, 1, -1, 1]))
-    cell = verdict(study, hidden + near)
-    assert (cell.verdict, cell.no_chance, cell.cause) == (UNDECIDABLE, True, "unexplained")
-
-
-def test_a_shortfall_that_noise_hides_is_found_and_may_have_a_reason(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nremedy = "ours"\n')
-    hidden = runs("a", "one", 0.78, 0.1)
-    cell = verdict(study, hidden)
-    assert (cell.verdict, cell.lags, cell.cause) == (UNDECIDABLE, True, "within the noise")
-    assert verdict(study, hidden + moved(hidden, "ours", 0.02)).cause == "data"
-    assert verdict(study, hidden + moved(hidden, "ours", 0.006)).cause == "within the noise", "far less than is missing"
-    assert verdict(study, hidden + runs("a", "ours", 0.80, 0.1)).cause == "within the noise", "this may be luck"
-    assert not verdict(study, runs("a", "one", 0.76, 0.01)).within_noise
-    assert not verdict(study, runs("a", "one", 0.80 - 0.5 * LAG, 0.1)).lags
-    assert not verdict(study, runs("a", "one", 0.76, 0.01)).lags, "this one is worse"
-    assert not verdict(study, runs("a", "one", 0.82, 0.1)).lags
-
-
 def test_a_figure_of_one_data_set_may_be_fitted(tmp_path):
     study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\nfitted = [{ method = 'one', data = 'b' }]"))
     assert verdict(study, right()).judgement is not None
     assert verdict(study, right(), data="b").unjudged == FITTED
 
 
-def test_contrasts_are_paired_and_have_the_published_sign_or_not(tmp_path):
-    study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\ncontrasts = [['one', 'two']]"))
+# Two methods, reasons, edges
+
+
+def test_contrasts_are_paired_t_tests(tmp_path):
+    study = read(tmp_path)
     first, second = (study.published["auc"]["a", method].mean for method in ("one", "two"))
     noise = np.random.default_rng(0).normal(0, 0.1, 5)  # of the splits, the same for both
-    for gap, verdict_ in ((first - second, "same"), (second - first, "opposite"), (0.0, "not shown")):
+    for gap, counts in ((0.05, (1, 0, 0)), (-0.05, (0, 0, 1)), (0.0, (0, 1, 0))):
         jitter = 1e-4 * np.array([1, -1, 0.5, -0.5, 0])
         pairs = [("one", noise + gap + jitter), ("two", noise)]
         records = [Record("a", m, run, metrics={"auc": x}) for m, values in pairs for run, x in enumerate(values)]
@@ -461,64 +312,43 @@ def test_contrasts_are_paired_and_have_the_published_sign_or_not(tmp_path):
         assert found.published == pytest.approx(first - second)
         low, high = stats.ttest_rel(*(values for _, values in pairs)).confidence_interval(0.95)
         assert found.margin == pytest.approx((high - low) / 2)
-        assert found.verdict == verdict_
+        assert count_signs([found]) == counts
 
 
-def test_contrasts_of_data_measured_in_another_way_stand_beside_the_published_ones(tmp_path):
+def test_data_measured_in_another_way_and_borrowed_classes_are_not_compared(tmp_path):
     other = "[data.'a, small penalties']\nname = 'a'\n"
-    study = read(tmp_path, STUDY.replace("[published]", f"{other}[published]\ncontrasts = [['one', 'two']]"))
+    study = read(tmp_path, STUDY.replace("[published]", f"{other}[published]"))
     records = runs("a, small penalties", "one", 0.8, 0.01) + runs("a, small penalties", "two", 0.7, 0.02)
-    (found,) = contrast(table_of(study, records), "one", "two")
-    first, second = (study.published["auc"]["a", method].mean for method in ("one", "two"))
-    assert (found.data, found.published) == ("a, small penalties", pytest.approx(first - second))
+    assert contrast(table_of(study, records), "one", "two") == []
+    cited = read_study("spdam-table-3")
+    both = [runs(data, m, 0.8, 0.01) for data in ("a9a", "usps") for m in ("SPDAM", "OPAUC", "regSOLAM")]
+    table = table_of(cited, [record for of_method in both for record in of_method])
+    assert [found.data for found in contrast(table, "SPDAM", "OPAUC")] == ["a9a"], "usps has other classes here"
+    assert [found.data for found in contrast(table, "SPDAM", "regSOLAM")] == ["usps", "a9a"]
 
 
-def test_a_method_is_no_witness_of_itself(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'witness = "one"\n')
-    assert verdict(study, right(shift=-0.04)).cause == "unexplained"
-    assert verdict(study, right(shift=-0.04), "two").cause == "data"
+def test_a_reason_stands_at_the_figures_that_differ(tmp_path):
+    reason = '[[reasons]]\ntext = "Other rows."\nmethods = ["one"]\nrun = "two"\n'
+    study = read(tmp_path, STUDY + reason)
+    assert verdict(study, right(shift=-0.04)).reason.text == "Other rows."
+    assert verdict(study, right(shift=-0.04), "two").reason is None, "of another method"
+    assert verdict(study, right()).reason is None, "it agrees"
+    assert verdict(study, right(std=0.3)).reason is None, "it is not decidable"
+    with pytest.raises(ValueError, match="a reason names 'nine', which is neither data nor method"):
+        read(tmp_path, STUDY + reason.replace("two", "nine"))
+    with pytest.raises(ValueError, match="a reason needs 'run'"):
+        read(tmp_path, STUDY + reason.replace('run = "two"', ""))
 
 
-def test_the_most_particular_reason_that_holds_is_taken(tmp_path):
-    general = REASON.replace("data", "protocol") + 'remedy = "ours"\n'
-    study = read(tmp_path, STUDY + general + REASON + 'data = ["a"]\nwitness = "two"\n')
-    mended = runs("a", "ours", 0.80, 0.01)
-    assert verdict(study, right(shift=-0.04) + mended).cause == "data"
-    assert verdict(study, runs("a", "one", 0.76, 0.01) + runs("a", "two", 0.85, 0.01) + mended).cause == "protocol"
-
-
-def test_a_study_may_say_why_nothing_is_judged(tmp_path):
-    study = read(tmp_path, STUDY.replace("runs = 25", "runs = 25\nunjudged = 'other methods'"))
-    cell = verdict(study, runs("a", "one", 0.76, 0.01))
-    assert (cell.verdict, cell.why_undecidable, cell.lags) == (UNDECIDABLE, "other methods", True)
-
-
-def test_only_a_run_shows_a_reason(tmp_path):
-    with pytest.raises(ValueError, match="the run that shows it"):
-        read(tmp_path, STUDY + REASON + 'shown_by = "a sentence."\n')
-
-
-def test_a_given_reason_does_not_suppress_the_check_of_the_grouping(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nwitness = "two"\n')
-    cell = verdict(study, right(shift=-0.04), data="b", b=GROUPING)
-    assert [reason.cause for reason in cell.reasons] == ["data", "grouping"]
-    assert "0.6000 to 0.9000" in cell.reasons[1].shown_by
-    assert [r.cause for r in verdict(study, right(shift=-0.3), data="b", b=GROUPING).reasons] == ["data"]
-
-
-@pytest.mark.parametrize(
-    ("shift", "cause"), [(-0.09, "grouping"), (-0.2, "unexplained"), (0.1, "grouping"), (0.3, "unexplained")]
-)
-def test_a_grouping_explains_what_other_choices_of_the_classes_differ_by(study, shift, cause):
-    assert verdict(study, right(shift=shift), data="b", b=GROUPING).cause == cause
-    assert verdict(study, right(shift=shift), data="a", a=GROUPING).cause == "unexplained", "its classes are known"
-
-
-def test_what_agrees_or_is_undecidable_has_no_cause(tmp_path):
-    study = read(tmp_path, STUDY + REASON + 'methods = ["one"]\nwitness = "two"\n')
-    for records in (right(), right(std=0.3)):
-        cell = verdict(study, records, data="b", b=GROUPING)
-        assert (cell.reasons, cell.cause) == ((), "")
+def test_edges_of_a_grid_are_counted(tmp_path):
+    text = STUDY.replace("[methods.two]", "grid = { alpha = [0.1, 1, 10], eta0 = [1, 2] }\n[methods.two]")
+    chosen = [{"alpha": a, "eta0": 1} for a in (0.1, 0.1, 0.1, 1, 10)]
+    records = [r._replace(parameters=p) for r, p in zip(runs("a", "one", 0.8, 0.01, 5), chosen, strict=True)]
+    study = read(tmp_path, text)
+    (edge,) = verdict(study, records).edges
+    assert edge.text == "alpha at its least in 3 of 5", "two values of eta0 have no inside"
+    inside = [r._replace(parameters={"alpha": 1}) for r in records[:3]]
+    assert verdict(study, inside + records[3:]).edges == []
 
 
 # Counts
@@ -532,16 +362,14 @@ def test_counts_add_up(study):
         *runs("b", "three", 0.9, 0.5),
     ]
     tables = [table_of(study, records), table_of(study, right())]
-    verdicts, causes = count_verdicts(tables), count_causes(tables)
+    verdicts = count_verdicts(tables)
     assert verdicts == {AGREES: 12, WORSE: 1, BETTER: 1, UNDECIDABLE: 1, "not run": 1}
-    assert causes == {(WORSE, "unexplained"): 1, (BETTER, "unexplained"): 1}
-    glance = dict(zip(GLANCE, count_at_a_glance(tables), strict=True))
-    assert list(glance.values()) == [12, 1, 0, 1, 1, 1]
-    assert sum(glance.values()) == verdicts.total() == 16
     apart = [count_verdicts([table]) for table in tables]
     assert apart[0] + apart[1] == verdicts
-    decidable = measure_agreement(tables).decidable
-    assert decidable == verdicts[AGREES] + verdicts[BETTER] + verdicts[WORSE]
+    assert measure_agreement(tables).decidable == verdicts[AGREES] + verdicts[BETTER] + verdicts[WORSE]
+    distance = measure_distance(counted_cells(tables))
+    assert (distance.figures, distance.near) == (15, pytest.approx(13 / 15))
+    assert distance.median == pytest.approx(0, abs=1e-12)
 
 
 def test_a_figure_that_two_tables_have_is_counted_once():

@@ -98,7 +98,10 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     assert err.startswith("own: epsilon is not in ")
     assert err.count("\n") == 1
     counts = ["4", "2", "1", "1", "0", "0", "2", "0", "0"]  # as the header names them
-    assert out.splitlines()[1].split() == ["own", *counts, "50%", "50%"]
+    *found, median, near = out.splitlines()[1].split()
+    assert found == ["own", *counts]
+    assert float(median) > 0.1
+    assert near in ("0%", "50%")
     assert f"wrote {tmp_path / 'kept' / 'pages'}" in out
     assert "quick" not in out
     page = (tmp_path / "kept" / "pages" / "opauc.md").read_text(encoding="utf-8")
@@ -109,7 +112,7 @@ def test_it_measures_saves_writes_pages_and_does_nothing_twice(run, study, tmp_p
     status, again, _ = run(*arguments, "--json")
     own, whole = json.loads(again)["studies"]
     assert own["counts"] == {"agrees": 1, "better": 1, "no_data": 2}
-    assert (whole["study"], whole["agreement"]) == ("all", {"decidable": 2, "true": 0.5, "substituted": 0.5})
+    assert (whole["study"], whole["distance"]["figures"]) == ("all", 2)
     assert (tmp_path / "kept" / "own.jsonl").read_bytes() == kept, "there was nothing left to do"
 
 
@@ -187,28 +190,21 @@ def tables():
     return [tabulate(study, gather_results(RESULTS, study)) for study in map(read_study, list_studies())]
 
 
-def test_every_better_or_worse_figure_has_a_reason_that_is_shown_or_is_called_unexplained(tables):
+def test_every_reason_of_a_study_is_of_a_figure_and_shown_by_its_run(tables):
+    """Its run goes half of the way to the published figure or beyond, or falls short of its own by as much."""
+    used = set()
     for table in tables:
         for cell in table.cells.values():
-            assert bool(cell.cause) == (cell.verdict in ("better", "worse") or cell.lags)
-            for reason in cell.reasons:
-                data = reason.remedy_data.format(data=cell.data) or cell.data
-                assert reason.shown_by or table.cells[data, reason.witness or reason.remedy or cell.method, cell.metric]
-
-
-def test_every_reason_of_a_study_explains_a_figure(tables):
-    """A reason that explains nothing any more is to be taken out; chance may be shown to be none."""
-    cells = [(table.study, cell) for table in tables for cell in table.cells.values()]
-    used = [(study.name, reason.text) for study, cell in cells for reason in cell.reasons]
-    used += [
-        (study.name, reason.text)
-        for study, cell in cells
-        if cell.no_chance
-        for reason in study.reasons_for(cell.data, cell.method)
-        if reason.repeated_data
-    ]
-    given = [(table.study.name, reason.text) for table in tables for reason in table.study.reasons]
-    assert set(given) <= set(used)
+            if cell.reason:
+                run = cell.reason.run.format(data=cell.data)
+                key = (cell.data, run) if run in table.study.methods else (run, cell.method)
+                shown = table.cells[*key, cell.metric]
+                target = shown.published or cell.published
+                left = (shown.measured.mean - target.mean) / cell.difference
+                assert -1 <= left <= 0.5 or left >= 0.75, (table.study.name, *cell[:3], left)
+                used.add((table.study.name, cell.reason.text))
+    given = {(table.study.name, reason.text) for table in tables for reason in table.study.reasons}
+    assert given == used
 
 
 def test_the_criterion_tells_right_from_wrong(tables):

@@ -108,7 +108,7 @@ def test_each_merge_is_the_cheapest_and_the_others_are_fitted_again():
 def test_a_stored_card_is_merged_like_the_fresh_one():
     card = fresh()
     card.to(20)
-    stored = Merging(COLUMNS, PROBLEM.design.signs, *card.steps())
+    stored = Merging(COLUMNS, PROBLEM.design.signs, card.steps())
     for n in (15, 9, 5, 2):
         card.to(n)
         stored.to(n)

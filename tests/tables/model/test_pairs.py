@@ -64,7 +64,7 @@ def test_sums_of_the_test_are_those_of_the_rows(weighted, monkeypatch):
         return surprises(r, h)
 
     monkeypatch.setattr("aucmax.tables.fitting.pairs.surprises", spy)
-    rank_pairs(codes, TOGETHER == 1, weights, problem.columns, np.array([0, 2, 3]), p)
+    rank_pairs(codes, weights * (TOGETHER - p), weights * p * (1 - p), problem.columns, np.array([0, 2, 3]))
     for (a, b), (r, h) in zip([(0, 2), (0, 3), (2, 3)], seen, strict=True):  # of bins: each has at most 8
         for found, g in ((r, weights * (TOGETHER - p)), (h, weights * p * (1 - p))):
             expected = np.zeros((found.shape[0], found.shape[1]))
@@ -74,11 +74,11 @@ def test_sums_of_the_test_are_those_of_the_rows(weighted, monkeypatch):
 
 def test_the_pair_that_acts_together_is_first():
     problem = Problem(X, TOGETHER, NUMBERS, 64)
-    allowed, p = np.arange(5), np.full(len(X), 0.5)
-    ranked = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, allowed, p)
+    given = problem.rows.X, TOGETHER - 0.5, np.full(len(X), 0.25), problem.columns
+    ranked = rank_pairs(*given, np.arange(5))
     assert ranked[0] == (1, 3)
     assert sorted(ranked) == list(itertools.combinations(range(5), 2))
-    without = rank_pairs(problem.rows.X, TOGETHER == 1, np.ones(len(X)), problem.columns, np.array([0, 3]), p)
+    without = rank_pairs(*given, np.array([0, 3]))
     assert without == [(0, 3)]
 
 

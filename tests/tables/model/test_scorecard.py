@@ -209,7 +209,7 @@ CARD_20 = Scorecard(MODEL, None)
 
 def test_points_of_a_short_card_are_the_rounded_projection():
     """The points are those of the merged values, less their mean; a score is its log-odds, up to rounding."""
-    merging = Merging(MODEL.columns_, MODEL._find_signs(), *MODEL.steps_)
+    merging = Merging(MODEL.columns_, MODEL._find_signs(), MODEL.steps_)
     merging.to(9)
     steps = merging.steps()
     values = np.append(steps.values[:-1], 0.0)[steps.line]
@@ -430,7 +430,7 @@ def test_cut_points_are_of_numbers():
         TableClassifier("curves", cv=0, cuts={"colour": [1.0]}).fit(FRAME, Y)
 
 
-def test_dates_are_cut_after_days():
+def test_dates_are_cut_after_days(tmp_path):
     rng = np.random.default_rng(0)
     opened = pd.Timestamp("2022-01-01") + pd.to_timedelta(rng.integers(0, 1440 * 900, 600), "min")
     y = (opened > "2023-01-01") ^ (rng.random(600) < 0.2)
@@ -447,6 +447,8 @@ def test_dates_are_cut_after_days():
         "2022-07-01 00:00 to 2022-12-31 23:59",
         "up to 2022-06-30 23:59",
     ]
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").cuts == cuts
     for wrong in ([300.0], ["2023-02-30"], days[::-1], "2023-01-01", [], ["2023-01-01 12:00"]):
         with pytest.raises(
             ValueError, match=r"^cuts of 'opened' are .*: give a list of increasing days such as '2024-"

@@ -80,8 +80,8 @@ def evaluate(
             cells[missing] = None
     evaluation, _ = evaluate_scores(file, found.scores, found.positive, found.weight, **settings)
     if report is not None:
-        rows = None if found.rows is None else (found.rows, found.positive)
-        made = fit_report(file, describe_paths(data), evaluation, found.of_classes, "", rows, found.weight)
+        scores, rows = found.of_classes, found.labelled
+        made = fit_report(file, describe_paths(data), evaluation, scores, "", rows, found.weight)
         dependent = [("groups of dependent rows", f"{evaluation.n_groups:,}, by {group}")] if group is not None else []
         write_page(report, made._replace(by=by or "", summary=[*made.summary, *dependent]))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}

@@ -12,8 +12,10 @@ import typer
 from ..._text import parse_bytes
 from ...files import TABLES, Source, describe_paths, find_formats, open_source
 from ...losses import FITTED
+from ...models.checkpoint import Checkpoint
 from ...models.model_file import save_model
 from ...report.html import write_page
+from ...rows.file import rows_of
 from ...tables.reading.table import warn_left_out
 from .. import options
 from ..checks import after_writing, check_inputs, check_outputs, check_used
@@ -25,15 +27,14 @@ from ..fit import (
     check_columns,
     connect,
     default_memory,
+    find_need,
     fit_by_blocks,
     fit_in_memory,
     fit_on_cluster,
     make_estimator,
-    must_read_by_blocks,
-    open_blocks,
 )
 from ..options import parse_cuts, parse_pairs, parse_shapes
-from ..score import evaluate_file, evaluate_scores, open_rows
+from ..score import evaluate_scores, open_rows, score_file
 from ..table_model import is_table_model
 
 MODEL_FILE = Path("model.safetensors")
@@ -175,12 +176,8 @@ def fit(
         raise ValueError(
             "--cluster needs files that workers can open, and no --checkpoint: a lost worker costs no pass."
         )
-    how = BlockReading(
-        default_memory() if memory is None else parse_bytes(memory),
-        checkpoint,
-        30.0 if checkpoint_every is None else checkpoint_every,
-        memory is not None,
-    )
+    allowed = default_memory() if memory is None else parse_bytes(memory)
+    how = BlockReading(allowed, checkpoint, is_given=memory is not None)
     layout: dict[str, Any] = {"header": header, "delimiter": delimiter, "encoding": encoding, "zero_based": zero_based}
     columns: dict[str, Any] = {"target": target, "weight": weight, "group": group}
     overrides = options.column_overrides(context)
@@ -210,7 +207,7 @@ def fit(
         known: dict[str, Any] = {"reading": source.reading, "target": source.target, "output": "levels"}
         tested = open_source(test, with_target=True, **known, **layout)
         formats.append(tested.format)
-    by_blocks = cluster is not None or must_read_by_blocks(source, how)
+    by_blocks = cluster is not None or checkpoint is not None or find_need(source, how) > allowed
     if by_blocks:
         estimator = estimator if of_table else make(is_table=False, by_blocks=True)
         check_blocks(estimator, algorithm, source, how, cluster is not None)
@@ -226,10 +223,15 @@ def fit(
         if cluster is not None:
             with connect(cluster) as n_workers:
                 console.note(f"{source.name}: {format_bytes(source.size)}, read by {n_workers} workers")
-                trained = fit_on_cluster(estimator, source, positive, how.memory)
+                trained = fit_on_cluster(estimator, source, positive, allowed)
         elif by_blocks:
+            # A checkpoint of another command is refused.
             command = {**layout, **overrides, "output": output, "report": report}
-            rows = open_blocks(source, positive, how, on_block(bar, source), command)
+            about = {name: str(value) for name, value in command.items()}
+            every = 30.0 if checkpoint_every is None else checkpoint_every
+            saved = None if checkpoint is None else Checkpoint(checkpoint, every)
+            settings: dict[str, Any] = {"memory": allowed, "checkpoint": saved, "command": about}
+            rows = rows_of(source, positive=positive, on_block=on_block(bar, source), **settings)
             console.note(describe_reading(source, estimator, resumed))
             trained = fit_by_blocks(estimator, rows, source)
         else:
@@ -240,7 +242,9 @@ def fit(
     with after_writing(output):
         if test:
             tested = open_rows(console, file, test, with_target=True, target=target, **layout)
-            evaluation, scores, measured = evaluate_file(console, file, tested, with_rows=report is not None)
+            found = score_file(console, file, tested, with_rows=report is not None)
+            evaluation, _ = evaluate_scores(file, found.scores, found.positive)
+            scores, measured = found.of_classes, found.labelled
             file.notes["test"] = {"data": describe_paths(test), **headline(evaluation)}
             save_model(file.model, output, moments=moments, **file.notes)
         elif report is not None and trained.scores is not None and trained.rows is not None:

@@ -7,12 +7,13 @@ import typer
 
 from ...files import describe_paths, find_formats, open_source
 from ...models.model_file import is_model
+from ...report.displays.weights import largest_weights
+from ...report.model_report import is_linear
 from .. import options
 from ..checks import check_used
 from ..console import Console, format_bytes, make_table
 from ..display import (
     describe_model,
-    largest_weights,
     list_curves,
     list_entries,
     show_blend,
@@ -21,7 +22,7 @@ from ..display import (
     show_table,
 )
 from ..model_notes import read_model_file
-from ..table_model import split_model
+from ..table_model import feature_names, split_model
 
 
 def inspect(
@@ -66,10 +67,11 @@ def inspect(
 def inspect_model(path: Path, top: int, as_json: bool) -> None:
     """Show what a model file holds."""
     file, size = read_model_file(path), path.stat().st_size
-    weights, curves = largest_weights(file, top), list_curves(file.model)
-    about = describe_model(file)
+    (_, model), spreads, weights = split_model(file.model), file.notes.get("spreads"), None
+    if is_linear(model):
+        weights = largest_weights(model.coef_[0], spreads, feature_names(file.model), n_weights=top)
+    about, curves = describe_model(file), list_curves(file.model)
     values = {"model": str(path), "size": size} | about | {"weights": weights and dict(weights), "curves": curves}
-    _, model = split_model(file.model)
     parameters = ", ".join(f"{name}={value!r}" for name, value in model.get_params(deep=False).items())
     entries = [("file", f"{path}, {format_bytes(size)}"), *list_entries(file), ("parameters", parameters)]
     width = 2 + max(len(name) for name, _ in entries)
@@ -77,7 +79,7 @@ def inspect_model(path: Path, top: int, as_json: bool) -> None:
     shown += show_table(about["table"])
     shown += [*show_ladder(about), *show_blend(about)]
     if weights:
-        what = "weight" if file.notes.get("spreads") is None else "weight times standard deviation"
+        what = "weight" if spreads is None else "weight times standard deviation"
         shown.append(make_table("", ("column", what), [(name, f"{w:.6g}") for name, w in weights], right=(1,)))
     Console(as_json=as_json).result(values, *shown, *show_curves(curves, top))
 

@@ -20,7 +20,7 @@ from ..model_notes import read_model_file
 from ..score import classes_of, keeping, naming, open_rows, read_times, without_names
 
 SHOWN = 50  # columns
-DRIFTED = 1  # the exit status
+DRIFTED = 3  # the exit status; 1 is a bug, 2 an error
 
 
 def monitor(
@@ -49,7 +49,7 @@ def monitor(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compare new rows with the training rows of a model: exit status 0 if they are stable, 1 if they have drifted."""
+    """Compare new rows with the training rows of a model: exit status 0 if they are stable, 3 if they have drifted."""
     console = Console(quiet, as_json)
     check_inputs([model, *data])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
@@ -276,16 +277,10 @@ def write(output: Path | None, names: list[str], batches: Iterable[Batch]) -> No
 
 def prediction_lines(names: list[str], batches: Iterable[Batch]) -> Iterator[str]:
     """Yield the lines of CSV, one batch at a time."""
-    yield csv_text([names])
-    for batch in batches:
-        yield csv_text(zip(*batch, strict=True))
-
-
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as lines of CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    for rows in itertools.chain([[names]], (zip(*batch, strict=True) for batch in batches)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        yield text.getvalue()
 
 
 def write_text(out: BinaryIO, texts: Iterable[str], compress: bool) -> None:

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 import numpy as np
 from scipy.special import logit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 
 from ..._base import LinearAUCClassifier, all_or_nothing
 from ..._compat import Interval, _fit_context, jit
@@ -40,7 +40,7 @@ from ...rows.memory import MemoryRows, scores_of
 from ...rows.protocol import Rows, Targets
 from ...rows.summaries.kernels import bin_columns
 from ...rows.summaries.scores import N_BINS, ScoreGrid, ScoreHistogram, ScoreMoments, check_scores
-from ...rows.validate import check_labels, check_weights, find_classes, stream_classes
+from ...rows.validate import check_all_finite, check_labels, check_weights, find_classes, stream_classes
 from ...search.calibration import Calibration, calibrate, calibrate_gaussian
 from .buffers import ClassBuffers
 from .row_access import coefficients
@@ -513,7 +513,7 @@ class OnlineClassifier(StochasticClassifier):
             )
         X, y, _ = self._validate_rows(X, y, None, reset=first)
         sample_weight = check_weights(sample_weight, X, allow_zero=True)
-        assert_all_finite(X, input_name="X")
+        check_all_finite(X)
         self.classes_ = stream_classes(y, classes, None if first else self.classes_)
         check_labels(y, self.classes_)
         if first:

@@ -31,6 +31,8 @@ Parameters
 ----------
 estimator : fitted classifier
     Its `decision_function` is used, or `predict_proba` if it has none.
+model : TableClassifier
+    The fitted model.
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     Rows that the classifier was not fitted to.
 pos_label : label, default=None
@@ -74,6 +76,7 @@ class Display:
     figure_: Any
     size: tuple[float, float] = (5.5, 4.2)  # inches
     title: str = ""
+    palette: Mapping[str, Any] = PALETTE
     headroom: float = 0.0  # above the drawing, for each entry of the legend, relative to the height
     legend_below: bool = False  # where lines may run anywhere; needs a figure with a layout, which makes room for it
 
@@ -105,15 +108,12 @@ class Display:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw with matplotlib."""
-        return self._plot(ax, PALETTE)
-
-    def _plot(self, ax: Any, colours: Mapping[str, Any]) -> Self:
         from matplotlib import pyplot as plt
 
         if ax is None:
             _, ax = plt.subplots(figsize=self.size, layout="constrained")
-        self.paint(ax, colours)
-        add_legend(ax, self.keys, colours, below=self.legend_below)
+        self.paint(ax, self.palette)
+        add_legend(ax, self.keys, self.palette, below=self.legend_below)
         if self.headroom:
             low, high = ax.get_ylim()
             ax.set_ylim(low, high + self.headroom * len(self.keys) * (high - low))
@@ -168,10 +168,7 @@ def place_below(axes: Any, n_entries: int) -> dict[str, Any]:
 
 
 def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> tuple[np.ndarray, float]:
-    """Return the scores of a fitted classifier and their threshold: `decision_function`, or else probabilities.
-
-    The positive class is the second one, or `pos_label`.
-    """
+    """Return the scores of a fitted classifier and their threshold: `decision_function`, or else probabilities."""
     side = 1 if pos_label is None else place_of(estimator, pos_label)
     if hasattr(estimator, "decision_function"):
         return (2 * side - 1) * np.asarray(estimator.decision_function(X)), 0.0
@@ -187,16 +184,7 @@ def place_of(estimator: Any, pos_label: Any) -> int:
 
 
 def shorten(text: str, length: int = 28) -> str:
-    """Return text in one line of at most this length, without characters that do not show.
-
-    Longer text is its beginning and its end with an ellipsis between them.
-
-    Examples
-    --------
-    >>> from aucmax.report.displays.base import shorten
-    >>> shorten("the_mean_of_all_measurements_of_the_last_year", 20)
-    'the_mean_o…last_year'
-    """
+    """Return text in one line of at most this length, its middle left out, without characters that do not show."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
     if len(text) <= length:
         return text

@@ -67,8 +67,6 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        model : TableClassifier
-            The fitted model.
         columns : sequence of int or str, default=None
             The columns by name or position; None for the twelve curves that vary most over the training rows.
         """

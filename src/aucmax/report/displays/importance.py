@@ -71,12 +71,8 @@ class ImportanceDisplay(Display):
 
         Parameters
         ----------
-        model : TableClassifier
-            The fitted model.
         X : {array-like, dataframe} of shape (n_samples, n_columns)
             The table, best of rows that the model was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
         """

@@ -57,7 +57,7 @@ class ROCDisplay(Display):
 
     def __init__(self, evaluations: Sequence[Evaluation], *, name: str = "", color: str = "C0") -> None:
         self.evaluations = list(evaluations)
-        self.name, self.color = name, color
+        self.name, self.color, self.palette = name, color, PALETTE | {"accent": color}
 
     @classmethod
     def from_estimator(
@@ -158,7 +158,7 @@ class ROCDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; None for a new figure. Several displays may share axes.
         """
-        self._plot(ax, PALETTE | {"accent": self.color})
+        super().plot(ax)
         self.ax_.set_aspect("equal")
         return self
 

@@ -25,13 +25,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 
 from ..._compat import _get_feature_names
 from ..._docs import inherit_entries
 from ...files.atomic_write import write_atomically
 from ..machine import map_spans, usable_memory
-from ..validate import check_class_weights, check_labels, check_rows, check_weights
+from ..validate import check_all_finite, check_class_weights, check_labels, check_rows, check_weights
 from .block_moments import average, csr_moments, dense_moments, gather
 
 FILE_FORMAT = "aucmax.ClassMoments 1"
@@ -462,7 +461,7 @@ def check_memory(n_features: int, advice: str = "fit all rows at once with AUCCl
 
 def covariance_shares(weight: np.ndarray, pooled: bool) -> np.ndarray:
     """Return the factors of the two covariances in their sum: 1 and 1, or 2 W_c / W if the classes are pooled."""
-    return 2 * weight / weight.sum() if pooled else np.ones(2)
+    return 2 * weight / weight.sum(axis=-1, keepdims=True) if pooled else np.ones_like(weight)
 
 
 def chan_update(
@@ -541,9 +540,9 @@ def class_moments(X: Any, y: np.ndarray, classes: np.ndarray, sample_weight: np.
     for part in map_spans(one_span, n_rows, step, n_features):
         moments.absorb(part)
     if not np.isfinite(moments.scatter).all():
-        assert_all_finite(X, input_name="X")
+        check_all_finite(X)
     if sample_weight is not None and not sample_weight.all():
-        assert_all_finite(X[sample_weight == 0], input_name="X")  # rows that are in no moment
+        check_all_finite(X[sample_weight == 0])  # rows that are in no moment
     check_no_overflow(moments.scatter)
     weight = np.maximum(moments.weight, np.finfo(np.float64).tiny)
     warn_of_underflow(moments.mean, np.diagonal(moments.scatter, axis1=1, axis2=2) / weight[:, None])

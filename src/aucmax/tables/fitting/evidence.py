@@ -205,7 +205,7 @@ class System:
         places = [slice(self.ends[t], self.ends[t + 1]) for t in self.wide]
         for B, place in zip(wide, places, strict=True):
             B[:, k] = masses[place]
-        return Expansion(f, loss, gradient, working, Hessian(self, curvatures, A, wide, places))
+        return Expansion(f, loss, gradient, working, Hessian(self, curvatures, np.asfortranarray(A), wide, places))
 
     def _add_products(
         self, cells: np.ndarray, X: np.ndarray, h: np.ndarray, A: np.ndarray, wide: Sequence[np.ndarray]
@@ -231,22 +231,14 @@ class System:
                 place += J if block.T is None else block.T.T @ J
 
 
-class Hessian:
-    """M' diag(h) M: the block A of most coordinates and the offset, its lower half, and B of each wide category.
+class Hessian(NamedTuple):
+    """M' diag(h) M: the block A of most coordinates and the offset, its lower half, and B of each wide category."""
 
-    `curvatures` are h in the chunks of the rows, if there are several wide categories.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        curvatures: list[np.ndarray],
-        A: np.ndarray,
-        wide: list[np.ndarray],
-        places: list[slice],
-    ) -> None:
-        self.system, self.curvatures, self.wide, self.places = system, curvatures, wide, places
-        self.A = np.asfortranarray(A)  # as LAPACK takes it
+    system: System
+    curvatures: list[np.ndarray]  # h in the chunks of the rows, if there are several wide categories
+    A: np.ndarray  # in the order of Fortran, as LAPACK takes it
+    wide: list[np.ndarray]  # B of each wide category
+    places: list[slice]  # their coordinates
 
     def __matmul__(self, f: np.ndarray) -> np.ndarray:
         values = self.system.to_cells(f)
@@ -343,13 +335,9 @@ class Factor:
                 U = self.inverse[a:, a:b]
                 found.append(float(np.einsum("ij,ij,j", U, U, S) if S.ndim == 1 else np.sum(S * (U.T @ U))))
         for number, (B, D) in enumerate(zip(self.hessian.wide, self.diagonals, strict=True)):
-            found.append(float(np.sum(1 / D + self._pulled(number, B, D))))
+            Q = solve_triangular(self.lowers[number], B.T, lower=True)
+            found.append(float(np.sum(1 / D + np.einsum("ij,ij->j", Q, Q) / D**2)))  # the others add to the variances
         return np.array(found)
-
-    def _pulled(self, number: int, B: np.ndarray, D: np.ndarray) -> np.ndarray:
-        """Return what the other coordinates add to the variances of a wide category."""
-        Q = solve_triangular(self.lowers[number], B.T, lower=True)
-        return np.einsum("ij,ij->j", Q, Q) / D**2
 
     def errors(self, made_of: Sequence[tuple[int, np.ndarray | None]], share: np.ndarray) -> np.ndarray:
         """Return the standard errors of the values of some cells, less their mean with these shares.
@@ -391,18 +379,17 @@ class Expansion(NamedTuple):
     working: np.ndarray  # M'(h M f - s): the right-hand side of (M' diag(h) M + P) f = b
     hessian: Hessian
 
+    def along(self, system: System, lam: np.ndarray, step: np.ndarray) -> tuple[float, float]:
+        """Return the penalised loss, and its slope along a step."""
+        pulled = system.penalty(lam, self.f)
+        value = self.loss + float(pulled @ self.f[:-1]) / 2
+        return value, float(self.gradient @ step + pulled @ step[:-1])
+
     def towards(self, system: System, lam: np.ndarray, new: np.ndarray) -> np.ndarray:
         """Return how far towards `new` the penalised loss falls enough."""
-        step, pulled = new - self.f, system.penalty(lam, self.f)
-        slope = float(self.gradient @ step + pulled @ step[:-1])
-        value = self.loss + float(pulled @ self.f[:-1]) / 2
+        step = new - self.f
+        value, slope = self.along(system, lam, step)
         return self.f + backtrack(lambda length: system.value(lam, self.f + length * step), value, slope) * step
-
-    def promise(self, system: System, lam: np.ndarray, new: np.ndarray) -> float:
-        """Return by how much of itself the penalised loss falls towards `new`, to first order."""
-        step, pulled = new - self.f, system.penalty(lam, self.f)
-        value = self.loss + float(pulled @ self.f[:-1]) / 2
-        return -float(self.gradient @ step + pulled @ step[:-1]) / max(value, 1e-300)
 
 
 class Fit(NamedTuple):
@@ -487,7 +474,8 @@ def find_mode(system: System, fit: Fit, tol: float, max_iter: int, solve: Solve 
         at = system.expand(f)
         factor = at.hessian.penalised(lam)
         new = factor.solve(at.working) if solve is None else solve(at.hessian, at.working, lam)
-        if at.promise(system, lam, new) <= tol**2:
+        value, slope = at.along(system, lam, new - f)
+        if -slope / max(value, 1e-300) <= tol**2:
             break
         f = at.towards(system, lam, new)
     parts, offset = system.parts(f), float(f[-1])

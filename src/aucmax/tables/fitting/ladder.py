@@ -159,7 +159,7 @@ class Climb:
             share, allowed = FEW if rung == "few pairs" else MANY, np.flatnonzero(design.signs == 0)
             most = min(int(np.ceil(share * len(design.columns))), MAX_SURFACES)
             most = most if self.pairs is None else int(self.pairs)
-            ranked = rank_pairs(codes, targets.positive, weights, design.columns, allowed, p)
+            ranked = rank_pairs(codes, weights * (targets.positive - p), weights * p * (1 - p), design.columns, allowed)
             new = [pair for pair in ranked if pair not in known][: max(most - len(known), 0)]
         if not new:
             return fit
@@ -224,9 +224,6 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
     rounds = make_rounds(cv, rows, 1)
     codes, tests = rows.values(), TestSets(rows.targets, rounds)
     climbs = [Climb(rows.subset(round.parts, split.train), design, pairs) for round in rounds for split in round.splits]
-    groups = np.arange(rows.n_rows)
-    if rows.targets.groups is not None:
-        groups = np.unique(rows.targets.groups, return_inverse=True)[1]
     scores, judged = np.empty((0, tests.edges[-1, 2])), list[Rung]()
     moves, training = list[np.ndarray](), list[float]()
     for rung in rungs:
@@ -236,10 +233,11 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
             seconds = (time.perf_counter() - begun) / len(fits)
             ours = np.concatenate([fit.score(codes[test]) for fit, test in zip(fits, tests.rows, strict=True)])
             scores = np.vstack([scores, np.rint(ours / QUANTUM) * QUANTUM])
-            found, freedom = tests.influences(scores[-1], groups)
+            found, freedom = tests.influences(scores[-1])
             moves.append(found)
             auc = float(tests.auc(scores[-1:]).mean())
-            training.append(mean_of(training_auc(each, fit) for each, fit in zip(climbs, fits, strict=True)))
+            trained_on = [(each.rows, fit) for each, fit in zip(climbs, fits, strict=True)]
+            training.append(mean_of(part.aucs(fit.score(part.values()))[0] for part, fit in trained_on))
             interval = interval_of(auc, found, signal_share(auc, training[-1]), freedom, N_ROLES)
             surfaces = mean_of(sum(len(block.term.columns) > 1 for block in fit.blocks) for fit in fits)
             judged.append(Rung(rung, interval, surfaces, mean_of(fit.freedom.sum() for fit in fits), seconds))
@@ -257,12 +255,12 @@ def climb(rows: InMemoryRows, design: Design, rungs: Sequence[str], pairs: Any, 
     if not known:
         auc_of_choice = HeldOutAUC(np.nan, np.nan, np.nan)
     else:
-        found, freedom = tests.influences(tests.blend(scores, shares), groups, known)
+        found, freedom = tests.influences(tests.blend(scores, shares), known)
         auc = mean_of(aucs[k] @ shares[k] for k in known)
         signal = signal_share(auc - 2 * float(np.linalg.norm(found)), trained)
         auc_of_choice = interval_of(auc, found, signal, freedom, N_ROLES)
     fits = [each.fit(rungs[chosen]) for each in climbs]
-    cards = judge_cards([*zip(climbs, fits, strict=True)], design, codes, tests, scores[chosen], groups, judges)
+    cards = judge_cards([*zip(climbs, fits, strict=True)], codes, tests, scores[chosen], judges)
     return Found(judged, chosen, auc_of_choice, rows, tests.by_row(scores[chosen], rows.n_rows), cards)
 
 
@@ -279,13 +277,7 @@ def start_card(rows: InMemoryRows, fit: Fit, design: Design, curves: Sequence[np
 
 
 def judge_cards(
-    fits: Sequence[tuple[Climb, Fit]],
-    design: Design,
-    codes: np.ndarray,
-    tests: TestSets,
-    scores: np.ndarray,
-    groups: np.ndarray,
-    judges: np.ndarray,
+    fits: Sequence[tuple[Climb, Fit]], codes: np.ndarray, tests: TestSets, scores: np.ndarray, judges: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return what short cards cost on held-out rows: the merge is repeated with the rows and the fit of each fold.
 
@@ -297,30 +289,26 @@ def judge_cards(
     """
     points = np.empty((len(CARD_POINTS), len(CARD_LINES), len(scores)))
     for (climb, fit), test, (start, _, stop) in zip(fits, tests.rows, tests.edges, strict=True):
-        merging, ours = start_card(climb.rows, fit, design), codes[test]
+        merging, ours = start_card(climb.rows, fit, climb.design), codes[test]
         for number in range(len(CARD_LINES) - 1, -1, -1):
             merging.to(CARD_LINES[number])
             steps = merging.steps()
             for found, scale in zip(points, CARD_POINTS, strict=True):
-                found[number, start:stop] = steps.points(design.columns, ours, scale / np.log(2))
+                found[number, start:stop] = steps.points(climb.design.columns, ours, scale / np.log(2))
     auto = slice(CARD_LINES.index(SHORTEST_CARD), CARD_LINES.index(LONGEST_CARD) + 1)
     choosing, everywhere = points[-1, auto], [*range(len(judges))]
-    errors = pairwise_errors([tests.influences(each, groups)[0] for each in choosing])
+    errors = pairwise_errors([tests.influences(each)[0] for each in choosing])
     aucs, auc = tests.auc(choosing), tests.auc(scores[None])[:, 0]
     lines = CARD_LINES[auto.start + choose(aucs.mean(axis=0), errors, CARD_MARGIN)]
     shares = np.eye(len(errors))[[choose(judge @ aucs, errors, CARD_MARGIN) for judge in judges]]
     known, cards = np.flatnonzero(judges.any(axis=1)).tolist(), list[tuple[Any, ...]]()
     for sets in filter(len, (everywhere, known)):
-        model = tests.influences(scores, groups, sets)[0]
+        model = tests.influences(scores, sets)[0]
         for scale, found in zip(CARD_POINTS, points, strict=True):
-            each = (
-                zip(CARD_LINES, found, strict=True)
-                if sets is everywhere
-                else [(lines, tests.blend(found[auto], shares))]
-            )
-            for n, ours in each:
+            every = zip(CARD_LINES, found, strict=True)
+            for n, ours in every if sets is everywhere else [(lines, tests.blend(found[auto], shares))]:
                 mean = float(tests.auc(ours[None])[sets, 0].mean())
-                error = N_ROLES**0.5 * float(np.linalg.norm(tests.influences(ours, groups, sets)[0] - model))
+                error = N_ROLES**0.5 * float(np.linalg.norm(tests.influences(ours, sets)[0] - model))
                 cards.append((n, scale, mean, float(auc[sets].mean()) - mean, error, sets is known))
     if not known:
         cards += [(lines, scale, np.nan, np.nan, np.nan, True) for scale in CARD_POINTS]
@@ -337,11 +325,6 @@ def is_clear(judged: Sequence[Rung], moves: Sequence[np.ndarray]) -> bool:
 def mean_of(values: Iterable[float]) -> float:
     """Return the mean of some numbers."""
     return float(np.mean([*values]))
-
-
-def training_auc(climb: Climb, fit: Fit) -> float:
-    """Return the AUC of a fit on its training rows."""
-    return climb.rows.aucs(fit.score(climb.rows.values()))[0]
 
 
 def pairwise_errors(moves: Sequence[np.ndarray]) -> np.ndarray:

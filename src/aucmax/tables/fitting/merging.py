@@ -90,15 +90,8 @@ class Steps(NamedTuple):
 class Merging:
     """Lines that are being merged: `line` is the line of each cell, `owner` the column of each line."""
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        signs: np.ndarray,
-        line: np.ndarray,
-        f: np.ndarray,
-        V: np.ndarray,
-        row: float,
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], signs: np.ndarray, steps: Steps) -> None:
+        line, f, V, row = steps
         self.line, self.f, self.V, self.row = line, f.copy(), np.ascontiguousarray(V).copy(), row
         k = len(f) - 1
         self.signs, self.group, self.owner = signs.astype(np.float64), np.arange(k), np.zeros(k, dtype=np.intp)
@@ -152,7 +145,7 @@ class Merging:
         b[:k] += ridge * centers
         V, _ = dpotri(cholesky(J), lower=True)
         V = np.tril(V) + np.tril(V, -1).T
-        return cls(columns, signs, line, V @ b, V, row)
+        return cls(columns, signs, Steps(line, V @ b, V, row))
 
     def to(self, n: int, kept: np.ndarray | None = None) -> int:
         """Merge until at most n lines are left, and return how many are; columns that are `kept` stay."""

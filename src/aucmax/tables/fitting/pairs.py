@@ -23,26 +23,21 @@ LEAST = 1.0  # the sum of p (1 - p) of a cell that counts
 
 
 def rank_pairs(
-    codes: np.ndarray,
-    positive: np.ndarray,
-    weights: np.ndarray,
-    columns: Sequence[Column],
-    allowed: np.ndarray,
-    probabilities: np.ndarray,
+    codes: np.ndarray, r: np.ndarray, h: np.ndarray, columns: Sequence[Column], allowed: np.ndarray
 ) -> list[tuple[int, int]]:
     """Return all pairs of columns, those that act together most clearly first.
 
-    `codes` has the shape (n, p). Only columns whose numbers are `allowed` are in a pair. `probabilities` are what the
-    model so far says of each row.
+    `codes` has the shape (n, p); r and h belong to the rows. Only columns whose numbers are `allowed` are in a pair.
     """
-    terms = [coarse_term(int(j), columns[j]) for j in allowed]
+    coarse = {int(j): group_codes(columns[j], COARSE) for j in allowed}
+    terms = [Term((j,), (groups,), (int(groups.max(initial=-1)) + 1,)) for j, groups in coarse.items()]
     if len(terms) < 2:
         return []
     edges, cells = edges_of(terms), cell_codes(terms, codes)
     n_cells = int(edges[-1]) + 1
     residuals, curvatures = np.zeros((2, n_cells, n_cells))
-    add_pairs(cells, weights * (positive - probabilities), residuals)
-    add_pairs(cells, weights * probabilities * (1 - probabilities), curvatures)
+    add_pairs(cells, r, residuals)
+    add_pairs(cells, h, curvatures)
     width = int(np.diff(edges).max())
     places = edges[:-1, None] + np.arange(width)  # of a term's cells, then the empty last one
     places[places >= edges[1:, None]] = n_cells - 1
@@ -53,12 +48,6 @@ def rank_pairs(
         for b, z in enumerate(surprises(residuals[blocks], curvatures[blocks]).tolist(), a + 1):
             found.append((-z, (int(allowed[a]), int(allowed[b]))))
     return [pair for _, pair in sorted(found)]
-
-
-def coarse_term(number: int, column: Column) -> Term:
-    """Return the term of a column with the groups that it has in the test."""
-    groups = group_codes(column, COARSE)
-    return Term((number,), (groups,), (int(groups.max(initial=-1)) + 1,))
 
 
 def surprises(r: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -95,15 +95,6 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
     """Return the cells as numbers; NaN where a cell has another form. A currency sign may be absent, a % may not.
 
     The cells are tidied. With `strict`, all thousands must be separated.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.reading.cells import read_numbers
-    >>> read_numbers(pa.array(["$1,234.5", "-$7", "7", None]), "$1,234.5").tolist()
-    [1234.5, -7.0, 7.0, nan]
-    >>> read_numbers(pa.array(["1.234,5", "-7", "1e3"]), "1.234,5").tolist()
-    [1234.5, -7.0, nan]
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -126,14 +117,7 @@ def read_numbers(text: Any, form: str, strict: bool = False) -> np.ndarray:
 
 
 def split_sign(form: str) -> tuple[str, str]:
-    """Return the sign of a form of numbers, and the form without it.
-
-    Examples
-    --------
-    >>> from aucmax.tables.reading.cells import split_sign
-    >>> split_sign("$1,234.5"), split_sign("1234.5%"), split_sign("1234.5")
-    (('$', '1,234.5'), ('%', '1234.5'), ('', '1234.5'))
-    """
+    """Return the sign of a form of numbers, and the form without it."""
     if "234" not in form:  # times of day
         return "", form
     sign, thousands, decimal = number_form(form)
@@ -158,15 +142,7 @@ def _pattern(thousands: str, decimal: str, strict: bool) -> str:
 
 
 def read_truth(text: Any) -> np.ndarray:
-    """Return words for true as 1 and words for false as 0, from any pair; NaN for all other cells.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.reading.cells import read_truth
-    >>> read_truth(pa.array(["Yes", "FALSE", "1", "perhaps"])).tolist()
-    [1.0, 0.0, 1.0, nan]
-    """
+    """Return words for true as 1 and words for false as 0, from any pair; NaN for all other cells."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -34,6 +34,14 @@ def least_rows(n_rows: int, min_frequency: int | float) -> float:
     return min_frequency if min_frequency > RARE else min(min_frequency, max(1, n_rows // FEW_ROWS))
 
 
+def unlike(levels: Sequence[str], word: str) -> str:
+    """Return a word in as many brackets as make it none of the levels, in any case of letters."""
+    taken = {level.lower() for level in levels}
+    while word in taken:
+        word = f"({word})"
+    return word
+
+
 class FeaturePart(NamedTuple):
     """A part with pooled levels."""
 
@@ -55,12 +63,7 @@ class FeaturePart(NamedTuple):
     @property
     def labels(self) -> list[str] | None:
         """The levels with the pooled one, which no text of the column is; None for numbers."""
-        if self.levels is None:
-            return None
-        pooled = POOLED
-        while pooled in self.levels:
-            pooled = f"({pooled})"
-        return [*self.levels, pooled]
+        return None if self.levels is None else [*self.levels, unlike(self.levels, POOLED)]
 
     @property
     def average(self) -> np.ndarray:
@@ -78,17 +81,7 @@ class FeaturePart(NamedTuple):
 
 
 def pool(part: Part, least: float, max_categories: int | None, gaps: bool) -> FeaturePart:
-    """Return a part with those levels pooled that fewer than `least` rows have, and with at most so many categories.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.tables.reading.features import pool
-    >>> from aucmax.tables.reading.kinds import Part
-    >>> pooled = pool(Part("x", 0.0, ["a", "b", "c", "d"], np.array([3.0, 9.0, 1.0, 7.0])), 5, None, gaps=True)
-    >>> pooled.names, pooled.codes, pooled.neutral
-    (['x=b', 'x=d', 'x=(missing)'], array([2, 0, 2, 1, 2]), array([0.5625, 0.4375, 0.    ]))
-    """
+    """Return a part with those levels pooled that fewer than `least` rows have, and with at most so many categories."""
     if part.levels is None:
         return FeaturePart(part.name, None, np.empty(0, dtype=np.intp), np.array([part.mean]), gaps)
     kept = part.counts >= least
@@ -158,9 +151,4 @@ def _csr(entries: Iterator[tuple[Any, Any, Any]], shape: tuple[int, int]) -> spa
         found.append(np.broadcast_arrays(rows, columns, values))
     rows, columns, values = (np.concatenate(each) for each in zip(*found, strict=True))
     kept = values != 0
-    rows, columns, values = rows[kept], columns[kept].astype(np.int32), values[kept]
-    order = np.argsort(rows, kind="stable")  # the features of a row come in their order
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))]).astype(np.int32)
-    X = sparse.csr_array((values[order], columns[order], indptr), shape=shape)
-    X.has_canonical_format = True
-    return X
+    return sparse.coo_array((values[kept], (rows[kept], columns[kept])), shape=shape).tocsr()

@@ -38,13 +38,6 @@ def to_arrow(X: Any, names: Sequence[str] | None = None) -> Any:
     """Return a frame or a two-dimensional array as an Arrow table.
 
     `names` are the names of the columns of an array, x0, x1, ... by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax.tables.reading.frames import to_arrow
-    >>> to_arrow(np.array([[1, "red"], [2, None]], dtype=object)).to_pydict()
-    {'x0': [1, 2], 'x1': ['red', None]}
     """
     import pyarrow as pa
 

@@ -100,17 +100,7 @@ def is_named_identifier(name: str) -> bool:
 
 
 def decide(name: str, summary: ColumnSummary, overrides: Overrides = NO_OVERRIDES) -> Column:
-    """Return how a column is read, given the summary of all its rows.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.reading.kinds import decide
-    >>> from aucmax.tables.reading.summary import summarise
-    >>> column = decide("paid", summarise(pa.array(["yes", "no", "N/A"])))
-    >>> column.kind, column.reason, column.parts[0].mean
-    ('boolean', 'yes, no', 0.5)
-    """
+    """Return how a column is read, given the summary of all its rows."""
     if name in overrides.identifiers:
         return Column(name, "identifier", AS_ASKED, summary.n_missing)
     if name in overrides.drop:
@@ -163,14 +153,7 @@ def truth_words(summary: ColumnSummary) -> tuple[str, str] | None:
 
 
 def are_codes(levels: Collection[str]) -> bool:
-    """Return whether texts are codes, such as postal codes: digits of one length, some with a leading zero.
-
-    Examples
-    --------
-    >>> from aucmax.tables.reading.kinds import are_codes
-    >>> are_codes(["05914", "10115"]), are_codes(["5914", "10115"]), are_codes(["0.5", "1.5"])
-    (True, False, False)
-    """
+    """Return whether texts are codes, such as postal codes: digits of one length, some with a leading zero."""
     lengths = {len(level) for level in levels}
     digits = all(level.isascii() and level.isdigit() for level in levels)
     return len(lengths) == 1 and max(lengths) > 1 and digits and any(level[0] == "0" for level in levels)

@@ -102,16 +102,7 @@ class ColumnSummary(NamedTuple):
         return self.n_rows - self.n_missing
 
     def merge(self, other: ColumnSummary) -> ColumnSummary:
-        """Return the summary of the rows of both.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> from aucmax.tables.reading.summary import summarise
-        >>> both = summarise(pa.array(["1", "x"])).merge(summarise(pa.array(["2", "?"])))
-        >>> both.n_missing, both.numbers["1234.5"].mean, both.levels
-        (1, 1.5, {'1': 1, 'x': 1, '2': 1})
-        """
+        """Return the summary of the rows of both."""
         n_rows, n_missing = self.n_rows + other.n_rows, self.n_missing + other.n_missing
         for some, others in ((self, other), (other, self)):
             if others.n_present == 0 and others.declared in READ:
@@ -148,13 +139,6 @@ def summarise(
     """Return the summary of an Arrow column of any type.
 
     `thousands` is the separator, if the user names it. A column that `must_be_text` is summarised as if it were text.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from aucmax.tables.reading.summary import summarise
-    >>> summarise(pa.array([1, 2, 2])).declared, summarise(pa.array([1, 2, 2]), must_be_text=True).levels
-    ('number', {'1': 1, '2': 2})
     """
     import pyarrow.types as types
 

@@ -374,7 +374,7 @@ def check_overrides(
         for column in chosen:
             if column not in columns:
                 sentence = f"{{}} has no column {{}} for {{{option}=}}; {{}}."
-                raise ArgumentError(sentence, name, repr(column), listed(columns))
+                raise ArgumentError(sentence, name, repr(column), listed(columns, meant=column))
             if column not in features:
                 sentence = f"{{}}: the column {{}} is not a feature, so {{{option}=}} cannot name it."
                 raise ArgumentError(sentence, name, repr(column))

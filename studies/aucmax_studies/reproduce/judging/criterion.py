@@ -35,7 +35,6 @@ import numpy as np
 from scipy import stats
 
 CONFIDENCE = 0.95
-FEWEST_REPEATS = 5
 # Published values have four decimals; a difference of exactly the tolerance must not depend on the last bit.
 ROUNDING = 1e-9
 AGREES, BETTER, WORSE, UNDECIDABLE = "agrees", "better", "worse", "not decidable"
@@ -45,48 +44,22 @@ TOO_NOISY = "our runs are too few or scatter too much"
 
 
 class Estimate(NamedTuple):
-    """A mean over runs.
+    """A mean over runs."""
 
-    Attributes
-    ----------
-    mean : float
-        The mean.
-    error : float
-        Its standard error.
-    runs : int
-        Number of runs, at least 2.
-    """
-
-    mean: float
-    error: float
-    runs: int
+    mean: float  # the mean
+    error: float  # its standard error
+    runs: int  # number of runs, at least 2
 
 
 class Judgement(NamedTuple):
-    """What can be said about a measured figure.
+    """What can be said about a measured figure."""
 
-    Attributes
-    ----------
-    verdict : str
-        One of `OUTCOMES`.
-    difference : float
-        Measured minus published.
-    margin : float
-        Half the width of the interval of the difference.
-    tolerance : float
-        The largest difference that agrees.
-    spread : float
-        The median distance of the published figure from those of the other methods.
-    why : str
-        Why it is not decidable.
-    """
-
-    verdict: str
-    difference: float
-    margin: float
-    tolerance: float
-    spread: float
-    why: str = ""
+    verdict: str  # one of `OUTCOMES`
+    difference: float  # measured minus published
+    margin: float  # half the width of the interval of the difference
+    tolerance: float  # the largest difference that agrees
+    spread: float  # the median distance of the published figure from those of the other methods
+    why: str = ""  # why it is not decidable
 
     @property
     def sharp(self) -> bool:
@@ -100,21 +73,7 @@ class Judgement(NamedTuple):
 
 
 def estimate(mean: float, std: float, runs: int, luck: float = 0.0) -> Estimate:
-    """Return a mean with its standard error.
-
-    Parameters
-    ----------
-    mean, std : float
-        Mean and standard deviation over the runs.
-    runs : int
-        Number of runs, at least 2.
-    luck : float, default=0.0
-        Standard deviation between splits, if all runs are on one of them.
-
-    Returns
-    -------
-    estimate : Estimate
-        The mean.
+    """Return a mean with its standard error; `luck` is the deviation between splits if all runs are on one of them.
 
     Examples
     --------
@@ -128,16 +87,6 @@ def estimate(mean: float, std: float, runs: int, luck: float = 0.0) -> Estimate:
 def half_width(first: Estimate, second: Estimate) -> float:
     """Return half the width of the interval of the difference between two means.
 
-    Parameters
-    ----------
-    first, second : Estimate
-        The two, in any order.
-
-    Returns
-    -------
-    width : float
-        Half the width of the 95% interval.
-
     Examples
     --------
     >>> from aucmax_studies.reproduce.judging.criterion import Estimate, half_width
@@ -149,18 +98,9 @@ def half_width(first: Estimate, second: Estimate) -> float:
 
 
 def paired_change(before: Mapping[int, float], after: Mapping[int, float]) -> tuple[float, float] | None:
-    """Return the mean difference on the runs that both have, and half the width of its interval.
+    """Return the mean of after minus before on the runs that both have, and half the width of its 95% interval.
 
-    Parameters
-    ----------
-    before, after : mapping of int to float
-        Values by the number of the run.
-
-    Returns
-    -------
-    change, margin : float
-        Mean of after minus before, and half the width of the 95% interval of a paired t-test; None if fewer than two
-        runs are in both.
+    The interval is that of a paired t-test; None if fewer than two runs are in both.
 
     Examples
     --------
@@ -177,48 +117,8 @@ def paired_change(before: Mapping[int, float], after: Mapping[int, float]) -> tu
     return float(np.mean(differences)), float(quantile * np.std(differences, ddof=1) / math.sqrt(n))
 
 
-def next_mean(values: Sequence[float], count: int) -> tuple[float, float]:
-    """Return the interval that the mean of new values falls into with a probability of 95%.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Independent values, at least 2; they are taken as Gaussian.
-    count : int
-        How many new ones there are.
-
-    Returns
-    -------
-    low, high : float
-        The ends of the interval.
-
-    Examples
-    --------
-    >>> from aucmax_studies.reproduce.judging.criterion import next_mean
-    >>> low, high = next_mean([0.80, 0.82, 0.84, 0.86, 0.88], 1)
-    >>> round(low, 3), round(high, 3)
-    (0.744, 0.936)
-    """
-    middle, n = float(np.mean(values)), len(values)
-    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)
-    width = float(quantile * np.std(values, ddof=1) * math.sqrt(1 / count + 1 / n))
-    return middle - width, middle + width
-
-
 def find_spread(figure: float, others: Sequence[float]) -> float:
-    """Return the median distance of a published figure from those of the other methods in its row.
-
-    Parameters
-    ----------
-    figure : float
-        The figure.
-    others : sequence of float
-        Those of the other methods.
-
-    Returns
-    -------
-    spread : float
-        The median; 0 if there are no other methods.
+    """Return the median distance of a published figure from those of the other methods in its row, 0 without any.
 
     Examples
     --------
@@ -231,18 +131,6 @@ def find_spread(figure: float, others: Sequence[float]) -> float:
 
 def judge(published: Estimate, measured: Estimate, spread: float) -> Judgement:
     """Compare a measured figure with the published one.
-
-    Parameters
-    ----------
-    published, measured : Estimate
-        The two figures.
-    spread : float
-        The spread between the methods, see `find_spread`.
-
-    Returns
-    -------
-    judgement : Judgement
-        The verdict and what it is based on.
 
     Examples
     --------

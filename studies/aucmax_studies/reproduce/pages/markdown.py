@@ -12,7 +12,9 @@ LONG = 12  # a text of more lines than this is folded away
 
 
 def number_text(value: float, metric: str) -> str:
-    """Return a number with four decimals, as in the papers; a time with fewer."""
+    """Return a number with four decimals, as in the papers; a time with fewer, a gap as a power of ten."""
+    if metric == "gap":
+        return f"{value:.1e}"
     if metric != "seconds":
         return f"{value:.4f}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3f}"

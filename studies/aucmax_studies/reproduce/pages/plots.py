@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from aucmax.report.figures import render_svg
 
-from ..judging.cells import Cell
 from ..judging.criterion import UNDECIDABLE
-from ..judging.tables import MeasuredCurve, Table
+from ..judging.tables import Cell, MeasuredCurve, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,15 @@ PANEL = 3.4, 2.7  # inches
 GROUP = 0.7  # the share of the room of a data set that its dots spread over
 TICKS = 8  # the most that a panel has room for
 LEGEND_MARK, LEGEND_LETTER = 0.6, 0.08  # inches that an entry of the legend takes: its mark and spaces, and each letter
-METRIC_NAMES = {"auc": "AUC", "accuracy": "accuracy", "f1": "F1", "jaccard": "Jaccard index", "seconds": "seconds"}
+METRIC_NAMES = {
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "jaccard": "Jaccard index",
+    "loss": "training loss",
+    "gap": "gap to the minimum",
+    "seconds": "seconds",
+}
 # The palette of Okabe and Ito, which most colour-blind people can tell apart, without its yellow: too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKERS = "os^Dv"
@@ -47,16 +54,6 @@ STYLE: dict[Any, Any] = {
 def draw(table: Table) -> bytes:
     """Draw a study: measured against published values of a table, or the curves or times of a figure.
 
-    Parameters
-    ----------
-    table : Table
-        The study beside what was measured.
-
-    Returns
-    -------
-    svg : bytes
-        The drawing; empty if there is nothing to draw.
-
     Examples
     --------
     >>> from aucmax_studies.reproduce.pages.plots import draw
@@ -74,6 +71,29 @@ def draw(table: Table) -> bytes:
     compared = {metric: _compared(table, metric) for metric in table.metrics}
     compared = {metric: cells for metric, cells in compared.items() if cells}
     return _dots(table, compared) if compared else b""
+
+
+def draw_overview(tables: Sequence[Table]) -> bytes:
+    """Draw a point for each published figure that was measured, measured against published, by paper."""
+    measured = [(table.study, cell) for table in tables for cell in table.counted if cell.measured]
+    real = [(s, cell) for s, cell in measured if cell.metric == "auc" and not s.subjects[cell.data].generator]
+    papers = dict.fromkeys(study.paper for study, _ in measured)
+    looks = {paper: {"color": c, "marker": m} for paper, c, m in zip(papers, COLOURS, MARKERS, strict=False)}
+
+    def paint(figure: Figure) -> None:
+        for axes, cells, title in zip(
+            figure.subplots(1, 2), (measured, real), ("all figures", "AUC on real data"), strict=True
+        ):
+            values = [(s.paper, c.published.mean, c.measured.mean) for s, c in cells if c.published and c.measured]
+            ends = min((min(value[1:]) for value in values), default=0.0) - 0.01, 1.01
+            axes.plot(ends, ends, color="0.5", linewidth=1)
+            for paper, look in looks.items():
+                x, y = ([value[k] for value in values if value[0] == paper] for k in (1, 2))
+                axes.plot(x, y, linestyle="", label=paper, alpha=0.6, **look)
+            axes.set(xlim=ends, ylim=ends, aspect="equal", xlabel="published", ylabel="measured", title=title)
+        _legend(figure, looks)
+
+    return _svg(paint, 2.8 * PANEL[0], 2 * PANEL[1]) if measured else b""
 
 
 def _compared(table: Table, metric: str) -> list[Cell]:
@@ -158,6 +178,9 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
     assert table.study.curve is not None  # only figures have curves
     curve = table.study.curve
     axes.set_axis_on()
+    if metric == "gap":  # over a linear axis of iterations linear convergence is a straight line
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:.0e}")
     for label, (data, method) in table.panels[name].items():
         look, line, cell = looks[label], table.curves.get((data, method, metric)), table.cells[data, method, metric]
         if line is not None and line.points:
@@ -166,8 +189,9 @@ def _panel(axes: Axes, table: Table, name: str, metric: str, looks: dict[str, di
         elif cell.measured is not None:
             axes.axhline(cell.measured.mean, color=look["color"], linestyle="--", label=label)
     axes.set(title=name, xlabel=curve.label or curve.parameter, ylabel=METRIC_NAMES[metric])
-    if curve.scale == "log":
-        _logarithmic(axes, curve.values)
+    if curve.scale == "log" and metric != "gap":
+        per_value = {entry.per_value for entry in table.study.methods.values()}
+        _logarithmic(axes, sorted({x * times for x in curve.values for times in per_value}))
 
 
 def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
@@ -185,7 +209,8 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
 
 def _band(axes: Axes, line: MeasuredCurve, label: str, look: dict[str, Any]) -> None:
     x, mean, std, _ = zip(*line.points, strict=True)
-    low = [m - s for m, s in zip(mean, std, strict=True)]
+    # where the axis is logarithmic, the band ends above 0
+    low = [m - s if m > s or axes.get_yscale() == "linear" else m for m, s in zip(mean, std, strict=True)]
     high = [m + s for m, s in zip(mean, std, strict=True)]
     axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
     axes.plot(x, mean, label=label, markevery=max(1, len(x) // 12), **look)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aucmax.compare.tuning import list_candidates
 from aucmax.papers.registry import plain_name
 
-from ..judging.cells import Cell
-from ..judging.counts import GLANCE, count_at_a_glance, count_verdicts, count_wins, measure_agreement
-from ..judging.criterion import AGREES, BETTER, UNDECIDABLE, WORSE
-from ..judging.judging import describe_grouping
-from ..judging.tables import LOSES, WINS, CurvePoint, Table, contrast, count_signs
-from ..running.store import Session, Setting
-from ..study import SCALINGS, Curve, Reason, Study, StudyMethod, Value
+from ..judging.counts import count_verdicts, measure_distance
+from ..judging.criterion import AGREES, BETTER, OUTCOMES, UNDECIDABLE, WORSE
+from ..judging.tables import ABSENT, LOSES, WINS, Cell, CurvePoint, Table, find_edges
+from ..running.store import Grouping, Record, Session, Setting
+from ..study import SCALINGS, Curve, Study, StudyMethod, Value
 from .markdown import (
     NONE,
     escape,
@@ -25,12 +24,13 @@ from .markdown import (
     number_text,
     one_line,
     parameter_text,
-    share_text,
     short_text,
     value_text,
 )
 from .plots import METRIC_NAMES
 
+EDGE = "‡"
+EDGE_LEGEND = f" {EDGE} Most runs chose a parameter at the edge of its grid."
 SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: "?", "": "□"}  # "": not published
 QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
 
@@ -90,19 +90,19 @@ def _protocol(study: Study) -> str:
 
 
 def _summary(table: Table) -> Iterator[str]:
-    """Yield a sentence that counts the verdicts on the published values."""
-    total = count_verdicts([table]).total()
-    if total:
-        counts = zip(GLANCE, count_at_a_glance([table]), strict=True)
-        listed = "; ".join(f"{count:,} {what}" for what, count in counts if count)
-        agreement = measure_agreement([table])
-        shares = ""
-        if agreement.decidable:
-            shares = (
-                f" Of {agreement.decidable:,} decidable figures {share_text(agreement.true)} agree; with another "
-                f"method in place of the right one it would be {share_text(agreement.substituted)}."
-            )
-        yield f"**Of {total:,} published figures:** {listed}.{shares}"
+    """Yield a sentence that counts the verdicts on the published values, and one on how near the measured ones are."""
+    counts = count_verdicts([table])
+    if counts:
+        listed = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in (*OUTCOMES, *ABSENT) if counts[verdict])
+        yield f"**Published figures:** {counts.total():,}: {listed}. {distance_text(table.counted)}"
+
+
+def distance_text(cells: Sequence[Cell]) -> str:
+    """Return a sentence on how far measured figures are from the published ones; "" if there are none."""
+    found = measure_distance(cells)
+    if found.median is None or found.near is None:
+        return ""
+    return f"Median distance {found.median:.4f}; {100 * found.near:.0f}% of {found.figures:,} within 0.01."
 
 
 def _settings(table: Table) -> Iterator[str]:
@@ -136,13 +136,28 @@ def _cut_grids(table: Table) -> Iterator[str]:
     later = [f"{escape(m.label)} {m.first_rows:,}" for m in table.study.methods.values() if m.first_rows]
     if later:
         yield f"Parameters searched from at least so many rows on: {', '.join(later)}."
-    tunes = any(len(_candidates(entry, table.study.curve, None)) > 1 for entry in table.study.methods.values())
-    if tunes and any(setting.first_rows for setting in table.results.settings.values()):
-        yield (
-            "Where parameters are *searched from* some rows on, all are tried on these; the best quarter, but at least "
-            "three, and the best with each step on four times as many; and so on, until the rows are all used "
-            "(successive halving). A round uses only as many of the inner folds as it takes to test on 4,000 rows."
-        )
+    yield from _edges(table)
+
+
+def _edges(table: Table) -> Iterator[str]:
+    """Yield a sentence on the parameters that most fits chose at an end of their grid."""
+    chosen: Counter[tuple[str, str, str]] = Counter()
+    runs: Counter[tuple[str, str, str]] = Counter()
+    by_fit: dict[tuple[str, str], list[Record]] = {}
+    for record in table.results.records:
+        by_fit.setdefault((record.data, record.method), []).append(record)
+    for data, method in by_fit.keys() & {key[:2] for key in table.cells}:
+        records = by_fit[data, method]
+        for edge in find_edges(table.study, data, method, records):
+            chosen[method, edge.parameter, edge.end] += edge.chosen
+            runs[method, edge.parameter, edge.end] += edge.runs
+    listed = [
+        f"{key[1]} of {escape(key[0])} at its {key[2]} in {count:,} of {runs[key]:,}"
+        for key, count in sorted(chosen.items())
+        if 2 * count > runs[key]
+    ]
+    if listed:
+        yield f"Chosen at the edge of the paper's grid in most fits: {'; '.join(listed)}."
 
 
 def _differences(table: Table, setting: Setting) -> str:
@@ -163,8 +178,17 @@ def _differences(table: Table, setting: Setting) -> str:
     if setting.first_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
         parts.append(f"parameters searched from {setting.first_rows:,} rows on")
     if setting.data in table.results.groupings:
-        parts.append(describe_grouping(table.results.groupings[setting.data]).rstrip("."))
+        parts.append(_other_classes(table.results.groupings[setting.data]))
     return ", ".join(parts)
+
+
+def _other_classes(grouping: Grouping) -> str:
+    """Return the AUCs of an exact fit for other choices of the positive classes."""
+    low, median, high, here = (f"{x:.4f}" for x in (grouping.lowest, grouping.median, grouping.highest, grouping.here))
+    return (
+        f"the paper does not say which classes are positive: an exact fit has {here} with these, and {low} to {high} "
+        f"with {grouping.choices:,} other choices (median {median})"
+    )
 
 
 def _fewer_runs(table: Table, setting: Setting) -> Iterator[str]:
@@ -193,51 +217,64 @@ def _candidates(entry: StudyMethod, curve: Curve | None, most: int | None) -> li
 
 def _tables(table: Table) -> Iterator[str]:
     """Yield for each metric an overview of what was measured, then every value beside the published one."""
-    notes: dict[Reason, int] = {}
+    notes: dict[str, int] = {}
     for metric in table.metrics:
         if len(table.metrics) > 1:
             yield f"### {METRIC_NAMES[metric]}"
         yield _overview(table, metric)
         yield fold("All figures, published and measured", *_all_figures(table, metric, notes))
     if notes:
-        yield "Why figures are better or worse, and what shows it:"
-        yield "\n".join(f"{n}. {_explanation(reason, _scope(table, reason))}" for reason, n in notes.items())
-    yield from _wins(table)
-    yield from _contrasts(table)
+        yield "Why figures are better or worse, with the run that shows it:"
+        yield "\n".join(f"{n}. {_explanation(table, text)}" for text, n in notes.items())
+    yield from _readings(table)
 
 
-def _keys(cell: Cell) -> list[Reason]:
-    """Return the reasons of a cell as keys of a dict."""
-    return [reason._replace(data=tuple(reason.data), methods=tuple(reason.methods)) for reason in cell.reasons]
+def _explanation(table: Table, text: str) -> str:
+    """Return a reason with the figures that it is of, and beside them those of the run that shows it."""
+    figures = []
+    for cell in table.cells.values():
+        if cell.reason and cell.reason.text == text and cell.published and cell.measured:
+            run = cell.reason.run.format(data=cell.data)
+            shown = table.cells[*((cell.data, run) if run in table.study.methods else (run, cell.method)), cell.metric]
+            published, other = (
+                exact_text(each.published.mean, cell.metric) if each.published else "" for each in (cell, shown)
+            )
+            measured, by_run = (
+                number_text(each.measured.mean, cell.metric) if each.measured else NONE for each in (cell, shown)
+            )
+            beside = f", published {other}" if other else ""
+            figures.append(
+                f"{escape(cell.method)} on {escape(cell.data)} {measured}, published {published} "
+                f"({escape(run)}: {by_run}{beside})"
+            )
+    return f"{one_line(text)} {'; '.join(figures)}."
 
 
-def _scope(table: Table, reason: Reason) -> str:
-    """Return for which figures a reason was shown: the data sets, by method if it is of some methods only."""
-    shown = [cell for cell in table.cells.values() if reason in _keys(cell)]
-    by_method = {method: [cell.data for cell in shown if cell.method == method] for method in reason.methods}
-    if not by_method:
-        return ", ".join(escape(data) for data in dict.fromkeys(cell.data for cell in shown))
-    return "; ".join(
-        f"{escape(method)} on {', '.join(map(escape, dict.fromkeys(data)))}"
-        for method, data in by_method.items()
-        if data
-    )
-
-
-def _explanation(reason: Reason, scope: str) -> str:
-    mended = "which makes up for three quarters of the difference or more, and by a paired t-test not by luck"
-    if reason.shown_by:
-        shown = reason.shown_by
-    elif reason.witness:
-        shown = f"{escape(reason.witness)}, which differs by as much or more on the same data."
-    elif reason.remedy:
-        shown = f"{escape(reason.remedy)} on the same data, {mended}."
-    elif reason.alternative:
-        other_side = "which lies on the other side of the published figure, and by a paired t-test not by luck"
-        shown = f"{escape(reason.alternative)} on the same data, {other_side}."
-    else:
-        shown = f"the same method on *{escape(reason.remedy_data.format(data='data'))}*, {mended}."
-    return f"*{reason.cause}* ({scope}): {one_line(reason.text)} Shown by {one_line(shown)}"
+def _readings(table: Table) -> Iterator[str]:
+    """Yield how near a published method is, and rows such as "SOLAM, unit rows" that read the paper in another way."""
+    rows = []
+    for metric in table.metrics:
+        published = table.study.published.get(metric, {})
+        methods = dict.fromkeys(method for _, method in published)
+        for method in methods:
+            others = [m for m in table.study.methods if m.startswith(f"{method}, ") and m not in methods]
+            for reading in (method, *others) if others else ():
+                # with what was published of the method, on the data that all of the rows have
+                cells = [
+                    table.cells[data, method, metric]._replace(measured=table.cells[data, reading, metric].measured)
+                    for data, known in published
+                    if known == method and all(table.cells[data, m, metric].measured for m in (method, *others))
+                ]
+                judged = [cell.judgement.tolerance - abs(cell.difference or 0) for cell in cells if cell.judgement]
+                found = measure_distance(cells)
+                if found.median is not None:
+                    near = f"{sum(left >= 0 for left in judged)} of {len(judged)}"
+                    rows.append(
+                        [escape(reading), METRIC_NAMES[metric], str(found.figures), f"{found.median:.4f}", near]
+                    )
+    if rows:
+        header = ["row", "of", "figures", "median distance", "within the tolerance of the strict criterion"]
+        yield fold("How near other readings of the paper are, and our defaults", markdown_table(header, rows))
 
 
 def _overview(table: Table, metric: str) -> str:
@@ -252,6 +289,7 @@ def _overview(table: Table, metric: str) -> str:
         legend = (
             "Measured means: ✓ reproduced, ▲ better and ▼ worse than published, ? not decidable, □ not published. "
             f"{WINS} {first} is significantly better, {LOSES} worse, by a paired t-test at 95%."
+            f"{EDGE_LEGEND if any(c.edges for c in table.cells.values()) else ''}"
         )
     return f"{markdown_table(['data', *map(escape, methods)], rows)}\n\n{legend}"
 
@@ -260,11 +298,11 @@ def _glance(cell: Cell) -> str:
     if cell.measured is None:
         return cell.absent if cell.absent != "not run" else NONE
     mean = number_text(cell.measured.mean, cell.metric)
-    sign = f" {SIGNS[cell.verdict]}" if cell.metric != "seconds" else ""
+    sign = f" {SIGNS[cell.verdict]}{EDGE if cell.edges else ''}" if cell.metric != "seconds" else ""
     return f"{f'**{mean}**' if cell.differs else mean}{cell.measured.mark}{sign}"
 
 
-def _all_figures(table: Table, metric: str, notes: dict[Reason, int]) -> Iterator[str]:
+def _all_figures(table: Table, metric: str, notes: dict[str, int]) -> Iterator[str]:
     """Yield a table with a row for each value; the times stand beside the first metric."""
     timed = metric == table.metrics[0] != "seconds"
     times_header = ["seconds"] if timed else []
@@ -292,61 +330,28 @@ def _machines(sessions: Sequence[Session]) -> str:
     return f"Seconds are means of a fit, the published ones in brackets. Measured on: {machines}{crowded}."
 
 
-def _note(study: Study, cell: Cell, notes: dict[Reason, int]) -> str:
+def _note(study: Study, cell: Cell, notes: dict[str, int]) -> str:
     """Return the verdict on a cell and why; a reason is given by its number in the list below."""
     parts = []
-    causes = [f"{key.cause} ({notes.setdefault(key, len(notes) + 1)})" for key in _keys(cell)]
     if cell.differs:
-        parts.append(f"**{cell.verdict}**, {', '.join(causes) or 'unexplained'}")
+        number = f" ({notes.setdefault(cell.reason.text, len(notes) + 1)})" if cell.reason else ""
+        parts.append(f"**{cell.verdict}**{number}")
     elif cell.verdict == AGREES:
         parts.append(AGREES)
     elif cell.verdict == UNDECIDABLE:
-        parts.append(f"{UNDECIDABLE}: {cell.why_undecidable}{f'; lower by {causes[0]}' if causes else ''}")
+        parts.append(f"{UNDECIDABLE}: {cell.why_undecidable}")
     if cell.repeated:
         parts.append(f"counted in {study.methods[cell.method].same_as[0]}")
     if cell.printed:
         parts.append(f"printed {value_text(cell.printed, cell.metric, exact_text)}, the error halved")
+    parts += [edge.text for edge in cell.edges]
     if cell.absence:
         parts.append(escape(cell.absence))
     return "; ".join(parts)
 
 
-def _wins(table: Table) -> Iterator[str]:
-    wins = count_wins(table)
-    if wins:
-        rows = [
-            [escape(win.method), escape(win.printed) or NONE, _slashes(win.published), _slashes(win.measured)]
-            for win in wins
-        ]
-        first = escape(next(iter(table.study.methods)))
-        yield f"Data sets on which {first} wins, ties and loses, by paired t-tests at 95%:"
-        yield markdown_table(["against", "as printed, all data", "as printed, the same data", "measured"], rows)
-
-
-def _contrasts(table: Table) -> Iterator[str]:
-    """Yield the differences between two methods that a paper is about, as published and as measured."""
-    for first, second in table.study.contrasts:
-        rows, contrasts = [], contrast(table, first, second)
-        for found in contrasts:
-            published = NONE if found.published is None else _signed(found.published)
-            interval = f"{_signed(found.measured)} ± {found.margin:.4f}"
-            rows.append([escape(found.data), published, interval, found.verdict])
-        if rows:
-            yield f"{escape(first)} minus {escape(second)}, with the paired interval at 95%:"
-            yield markdown_table(["data", "published", "measured", "sign"], rows)
-            same, opposite, neither = count_signs(contrasts)
-            yield (
-                f"The published sign on {same} of {same + opposite + neither} data sets, the opposite one on "
-                f"{opposite}; on {neither} the interval has both."
-            )
-
-
 def _signed(difference: float) -> str:
     return f"{difference:+.4f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _slashes(counts: tuple[int, int, int] | None) -> str:
-    return "/".join(map(str, counts)) if counts else NONE
 
 
 # Times and curves

@@ -4,46 +4,23 @@ from typing import NamedTuple
 
 
 class Effort(NamedTuple):
-    """How much of the papers' protocols is done; None stands for all of it.
+    """How much of the papers' protocols is done; None stands for all of it."""
 
-    Attributes
-    ----------
-    name : str
-        "quick", "standard" or "full".
-    max_rows : int or None
-        The most rows of a data set.
-    few_rows, few_columns : int
-        Data with at most this many rows and columns count as small.
-    runs_of_small : int or None
-        The most splits or draws of small data.
-    runs, draws : int or None
-        The most splits of other real data, and the most draws of other generated data.
-    candidates : int or None
-        The most candidates of a grid; larger grids are thinned evenly.
-    first_rows, first_values : int or None
-        The most rows that the search for parameters begins with (see `aucmax.compare.tuning.rank`), and the most
-        nonzero values of these rows. Small data are searched in one round.
-    points : int or None
-        The most points of a curve.
-    drawn_rows : int or None
-        Number of rows of generated data; None for the paper's.
-    groupings, grouping_rows : int
-        The most choices of the positive classes, and the most rows, that `measure_groupings` tries.
-    """
-
-    name: str
-    max_rows: int | None = None
-    few_rows: int = 2_000
+    name: str  # "quick", "standard" or "full"
+    max_rows: int | None = None  # the most rows of a data set
+    few_rows: int = 2_000  # data with at most this many rows and columns count as small
     few_columns: int = 1_000
-    runs_of_small: int | None = None
-    runs: int | None = None
+    runs_of_small: int | None = None  # the most splits or draws of small data
+    runs: int | None = None  # the most splits of other real data, and the most draws of other generated data
     draws: int | None = None
-    candidates: int | None = None
+    candidates: int | None = None  # the most candidates of a grid; larger grids are thinned evenly
+    # the most rows that the search for parameters begins with (see `aucmax.compare.tuning.rank`), and the most nonzero
+    # values of these rows. Small data are searched in one round.
     first_rows: int | None = None
     first_values: int | None = None
-    points: int | None = None
-    drawn_rows: int | None = None
-    groupings: int = 40
+    points: int | None = None  # the most points of a curve
+    drawn_rows: int | None = None  # number of rows of generated data; None for the paper's
+    groupings: int = 40  # the most choices of the positive classes, and the most rows, that `measure_groupings` tries
     grouping_rows: int = 20_000
 
 

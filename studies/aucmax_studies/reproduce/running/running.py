@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
+from aucmax.classifier import AUCClassifier
 from aucmax.compare.tuning import (
     FAILURES,
     TunedEstimator,
@@ -27,6 +28,7 @@ from aucmax.compare.tuning import (
 )
 from aucmax.metrics import support_f1, support_jaccard
 from aucmax.papers.registry import Method, full_name, plain_name
+from aucmax.papers.solam import RegSOLAM
 
 from ..catalogue import Dataset, Unavailable, load
 from ..study import Curve, Protocol, Study, StudyMethod, Subject
@@ -331,8 +333,31 @@ def _measure_metrics(estimator: Any, split: Split, metrics: Sequence[str]) -> di
     measured = {"auc": auc_of(estimator, split.X_test, split.y_test)}
     if "accuracy" in metrics:
         measured["accuracy"] = float(np.mean(estimator.predict(split.X_test) == split.y_test))
+    if "loss" in metrics:
+        measured["loss"] = _pair_square(1.0, estimator.decision_function(split.X_train), split.y_train)
+    if "gap" in metrics:
+        measured["gap"] = _gap(estimator, split.X_train, split.y_train)
     for name, index in (("f1", support_f1), ("jaccard", support_jaccard)):
         if name in metrics:
             weights = np.ravel(estimator.coef_)
             measured[name] = float(index(np.where(np.abs(weights) > ZERO, weights, 0), split.truth))
-    return {name: round(value, 6) for name, value in measured.items()}
+    return {name: float(f"{value:.6g}") if name == "gap" else round(value, 6) for name, value in measured.items()}
+
+
+def _pair_square(target: float, scores: np.ndarray, y: np.ndarray) -> float:
+    """Return the mean of (target - s + s')^2 over the pairs of a positive score s and a negative one s'."""
+    positive, negative = scores[y == 1], scores[y == 0]
+    return float((target - positive.mean() + negative.mean()) ** 2 + positive.var() + negative.var())
+
+
+def _gap(estimator: Any, X: Any, y: np.ndarray) -> float:
+    """Return how far the objective f/2 + alpha/2 |w|^2, f the pairwise square loss, is above its minimum.
+
+    It is quadratic, so with d the distance from the minimiser it is half of the mean of (d.(x - x'))^2 over the pairs
+    plus alpha |d|^2: nothing cancels. The paper's regSOLAM has p (1 - p) f in place of f.
+    """
+    alpha = estimator.alpha
+    if isinstance(estimator, RegSOLAM):
+        alpha /= y.mean() * (1 - y.mean())
+    d = np.ravel(estimator.coef_ - AUCClassifier("squared", alpha=alpha, standardize=False).fit(X, y).coef_)
+    return (_pair_square(0.0, X @ d, y) + alpha * float(d @ d)) / 2

@@ -19,23 +19,13 @@ from ..study import Protocol, Subject
 
 
 class Split(NamedTuple):
-    """Rows to train on and rows to test on.
+    """Rows to train on and rows to test on."""
 
-    Attributes
-    ----------
-    X_train, y_train : array
-        The training rows and their classes, 0 and 1.
-    X_test, y_test : array
-        The test rows and their classes.
-    truth : object
-        What is known about generated data: their true moments or their true support.
-    """
-
-    X_train: Any
+    X_train: Any  # the training rows and their classes, 0 and 1
     y_train: np.ndarray
-    X_test: Any
+    X_test: Any  # the test rows and their classes
     y_test: np.ndarray
-    truth: Any = None
+    truth: Any = None  # what is known about generated data: their true moments or their true support
 
 
 class Folds:

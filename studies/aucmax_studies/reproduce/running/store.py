@@ -22,65 +22,31 @@ if TYPE_CHECKING:
 
 
 class Record(NamedTuple):
-    """One fit.
+    """One fit."""
 
-    Attributes
-    ----------
-    data, method : str
-        Labels of the study.
-    run : int
-        Number of the split or draw.
-    x : float or None
-        Value of the curve's parameter; None in tables.
-    metrics : mapping of float
-        What was measured: "auc", "accuracy", "f1", "jaccard", "seconds", "tuning_seconds".
-    parameters : mapping
-        The ones that were chosen from the grid.
-    failure : str
-        Why the fit failed; "" if it did not.
-    """
-
-    data: str
+    data: str  # labels of the study
     method: str
-    run: int
-    x: float | None = None
+    run: int  # number of the split or draw
+    x: float | None = None  # value of the curve's parameter; None in tables
+    # what was measured: "auc", "accuracy", "f1", "jaccard", "seconds", "tuning_seconds"
     metrics: Mapping[str, float] = {}
-    parameters: Mapping[str, Any] = {}
-    failure: str = ""
+    parameters: Mapping[str, Any] = {}  # the ones that were chosen from the grid
+    failure: str = ""  # why the fit failed; "" if it did not
 
 
 class Setting(NamedTuple):
-    """What a data set was, and how much was measured on it.
+    """What a data set was, and how much was measured on it."""
 
-    Attributes
-    ----------
-    data : str
-        Label of the study.
-    rows, columns : int
-        Number of rows and columns that were measured on.
-    positive : float
-        Share of the positive rows.
-    all_rows : int
-        Number of rows before they were capped.
-    runs : int
-        Number of splits or draws.
-    candidates : int
-        The most candidates of a grid that were tried; larger grids were thinned evenly. 0 for whole grids.
-    first_rows : int
-        Number of rows that the search for parameters began with; 0 for all of them at once.
-    missing : str
-        Why the data cannot be had; "" if they can.
-    """
-
-    data: str
-    rows: int = 0
+    data: str  # label of the study
+    rows: int = 0  # number of rows and columns that were measured on
     columns: int = 0
-    positive: float = 0.0
-    all_rows: int = 0
-    runs: int = 0
+    positive: float = 0.0  # share of the positive rows
+    all_rows: int = 0  # number of rows before they were capped
+    runs: int = 0  # number of splits or draws
+    # the most candidates of a grid that were tried; larger grids were thinned evenly. 0 for whole grids.
     candidates: int = 0
-    first_rows: int = 0
-    missing: str = ""
+    first_rows: int = 0  # number of rows that the search for parameters began with; 0 for all of them at once
+    missing: str = ""  # why the data cannot be had; "" if they can
 
     def is_other_than(self, before: Setting) -> bool:
         """Return whether results of the earlier setting must not be mixed with results of this one."""
@@ -88,97 +54,50 @@ class Setting(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """Test AUCs of an exact fit for other choices of the positive classes.
+    """Test AUCs of an exact fit for other choices of the positive classes."""
 
-    Attributes
-    ----------
-    data : str
-        Label of the study.
-    choices : int
-        Number of choices that were tried.
-    lowest, median, highest : float
-        The lowest, median and highest AUC of all of them.
-    here : float
-        The AUC with the choice of the study.
-    """
-
-    data: str
-    choices: int
-    lowest: float
+    data: str  # label of the study
+    choices: int  # number of choices that were tried
+    lowest: float  # the lowest, median and highest AUC of all of them
     median: float
     highest: float
-    here: float
+    here: float  # the AUC with the choice of the study
 
 
 class Recipe(NamedTuple):
-    """How a method or a data set is measured. Results of an earlier, different recipe do not count.
+    """How a method or a data set is measured. Results of an earlier, different recipe do not count."""
 
-    Attributes
-    ----------
-    data, method : str
-        Label of the data set or of the method; the other one is "".
-    text : str
-        Everything that the results depend on.
-    """
-
-    data: str
+    data: str  # label of the data set or of the method; the other one is ""
     method: str
-    text: str
+    text: str  # everything that the results depend on
 
 
 class Session(NamedTuple):
-    """One run of the command that measured something.
+    """One run of the command that measured something."""
 
-    Attributes
-    ----------
-    date : str
-        The day, as YYYY-MM-DD.
-    machine : str
-        Processor, cores, memory and system.
-    versions : mapping of str
-        The versions of the packages that matter.
-    jobs : int
-        Number of processes.
-    effort : str
-        The name of the effort.
-    """
-
-    date: str
-    machine: str
-    versions: Mapping[str, str]
-    jobs: int
-    effort: str
+    date: str  # the day, as YYYY-MM-DD
+    machine: str  # processor, cores, memory and system
+    versions: Mapping[str, str]  # the versions of the packages that matter
+    jobs: int  # number of processes
+    effort: str  # the name of the effort
 
 
 class Results(NamedTuple):
-    """What a file of results holds. Of two records, settings or groupings of the same thing, the later counts.
+    """What a file of results holds. Of two records, settings or groupings of the same thing, the later counts."""
 
-    Attributes
-    ----------
-    records : list of Record
-        The fits.
-    settings : dict of Setting
-        By the label of the data set.
-    groupings : dict of Grouping
-        By the label of the data set.
-    sessions : list of Session
-        The runs of the command.
-    recipes : dict of str
-        By the labels of data set and method; see `Recipe`.
-    """
-
-    records: list[Record]
-    settings: dict[str, Setting]
-    groupings: dict[str, Grouping]
-    sessions: list[Session]
+    records: list[Record]  # the fits
+    settings: dict[str, Setting]  # by the label of the data set
+    groupings: dict[str, Grouping]  # by the label of the data set
+    sessions: list[Session]  # the runs of the command
+    # by the labels of data set and method; see `Recipe`
     recipes: dict[tuple[str, str], str] = {}  # noqa: RUF012
 
-    def values(self, data: str, method: str, metric: str) -> dict[int, float]:
-        """Return what was measured by the number of the run; curves have none."""
+    def values(self, data: str, method: str, metric: str, x: float | None = None) -> dict[int, float]:
+        """Return what was measured by the number of the run, at a point of a curve or in a table."""
         return {
             record.run: record.metrics[metric]
             for record in self.records
-            if (record.data, record.method, record.x) == (data, method, None) and metric in record.metrics
+            if (record.data, record.method, record.x) == (data, method, x) and metric in record.metrics
         }
 
 
@@ -234,16 +153,6 @@ def _plain(value: Any) -> Any:
 def read_results(path: Path) -> Results:
     """Return the results in a file; none if there is no file.
 
-    Parameters
-    ----------
-    path : path
-        A file that a `Store` wrote. A line that was cut off is skipped.
-
-    Returns
-    -------
-    results : Results
-        The results.
-
     Examples
     --------
     >>> import tempfile
@@ -294,21 +203,7 @@ def _forget(found: dict[str, dict[Any, Any]], of_data: str, of_method: str) -> N
 
 
 def gather_results(folder: Path, study: Study) -> Results:
-    """Return the results of a study, with those that it shares with other studies of the same folder.
-
-    Parameters
-    ----------
-    folder : path
-        Where the results of studies are.
-    study : Study
-        The study.
-
-    Returns
-    -------
-    results : Results
-        Its own, and those of methods that were measured in another study with the same effort. Results
-        of an earlier, different recipe are left out.
-    """
+    """Return the results of a study, with those that it shares with other studies of the same folder."""
     results = read_results(results_file(folder, study.name))
     records = _current_records(results, study)
     efforts = {session.effort for session in results.sessions}
