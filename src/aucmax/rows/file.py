@@ -71,7 +71,6 @@ class FileRows(BlockedRows):
             self.finish()
 
     def finish(self) -> None:
-        """Remove the checkpoint, since the fit is done."""
         if self.passes.checkpoint is not None:
             self.passes.checkpoint.remove()
 
@@ -83,7 +82,6 @@ class FileRows(BlockedRows):
     def prefetch(
         self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
     ) -> None:
-        """Tell what is fitted, and what will be asked first; the first pass answers it."""
         self.passes.command |= fit
         self._expected = Expected(moments, columns, values)
 
@@ -93,7 +91,6 @@ class FileRows(BlockedRows):
         return super().gather(name, *how) if name != "values" or known is None else known
 
     def put_away(self, array: np.ndarray) -> np.ndarray:
-        """Return an array that is kept in a temporary file."""
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115
             weakref.finalize(self, self._file.close)
@@ -153,17 +150,14 @@ class FileRows(BlockedRows):
 
     @property
     def labels(self) -> Classes:
-        """The labels of the two classes."""
         return self._first["labels"]
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self.labels.array()
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self._first["n_features"]
 
     @property
@@ -174,18 +168,15 @@ class FileRows(BlockedRows):
         return by_class[:: -1 if self._first["swapped"] else 1]
 
     def spreads(self) -> np.ndarray:
-        """Return the standard deviation of each column, 1 for constant ones."""
         return super().spreads() if self._first["moments"] is None else self.moments().std()
 
     # What the first pass may have computed
 
     def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
         known = self._first["moments"]
         return super().moments() if known is None else known.relabelled(self.classes, self._first["swapped"])
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         if self._first["columns"] is None:
             return super().column_statistics()
         means, variances = finish_statistics(self._first["columns"])

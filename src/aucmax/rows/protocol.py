@@ -2,8 +2,9 @@
 
 Solvers, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
 class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
-collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. A class of your own needs the
-members of :class:`Rows`, and its samples are :class:`InMemoryRows`.
+collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. The members are documented here,
+and in a class only if it does something special. A class of your own needs the members of :class:`Rows`, and its
+samples are :class:`InMemoryRows`.
 
 Conventions
 -----------

@@ -26,7 +26,6 @@ from ..protocol import Rows, Targets
 from ..summaries.block_moments import subtract
 from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
-from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
 from .block import (
     CODES,
@@ -74,22 +73,18 @@ class BlockedRows(NumericRows, ABC):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self._sizes.n_rows
 
     @property
     def counts(self) -> np.ndarray:
-        """Number of rows of each class with a weight above 0."""
         return self._sizes.counts
 
     @property
     def totals(self) -> np.ndarray:
-        """The weight of each class."""
         return self._sizes.totals
 
     @property
     def row_length(self) -> float:
-        """Mean number of stored values in a row."""
         return self._sizes.n_values / max(self.n_rows, 1)
 
     @abstractmethod
@@ -140,7 +135,6 @@ class BlockedRows(NumericRows, ABC):
         add: Callable[[State, Any, Targets], None],
         merge: Callable[[State, State], State],
     ) -> State:
-        """Return a summary of the values of all rows: a state to which the matrix and targets of blocks are added."""
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
@@ -149,7 +143,6 @@ class BlockedRows(NumericRows, ABC):
     def reduce(
         self, function: Callable[..., Any], *vectors: LazyVector, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summaries of all blocks, merged in the order of the rows."""
 
         def step(state: State, block: RowBlock) -> None:
             new = function(block.targets, *(block.value(vector) for vector in vectors))
@@ -162,7 +155,6 @@ class BlockedRows(NumericRows, ABC):
         return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
 
     def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: LazyVector) -> Any:
-        """Return a summary to which the blocks were added one after the other."""
 
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
@@ -172,26 +164,21 @@ class BlockedRows(NumericRows, ABC):
         return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, add_states, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
-        """Return the vector whose entries are `function` of each block."""
         return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
 
     def aucs(self, *scores: LazyVector) -> list[float]:
-        """Return the AUCs of vectors of scores."""
         return aucs_of_scores(self, *scores)
 
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> LazyVector:
-        """Return the vector X @ w."""
         return LazyScores(self, w)
 
     def as_vector(self, values: np.ndarray) -> LazyVector:
-        """Return as a vector the values of all rows, given in the order of the rows."""
         _ = self._sizes  # row numbers depend on the sizes of earlier partitions
         return LazyVector(self, lambda block: values[block.numbers])
 
     def rmatvec(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
-        """Return X.T @ g, or (X - center).T @ g."""
 
         def step(state: State, block: RowBlock) -> None:
             entries = block.value(g)
@@ -202,14 +189,9 @@ class BlockedRows(NumericRows, ABC):
         _ = self.totals
         return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, add_states, keep=False)["sum"]
 
-    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
-        return ScoreHistogram.of(self, self.scores(w), moments)
-
     # Summaries of the columns
 
     def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
         n_features, needed = self.n_features, moments_memory(self.n_features)
         if needed > self.memory / 2:
             raise TooManyColumnsError(
@@ -225,7 +207,6 @@ class BlockedRows(NumericRows, ABC):
         return state["moments"].relabelled(self.classes)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
-        """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
             raise TooManyColumnsError(
                 f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for "
@@ -233,14 +214,12 @@ class BlockedRows(NumericRows, ABC):
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         with np.errstate(over="ignore", invalid="ignore"):  # `finish_statistics` checks the result
             empty = functools.partial(empty_statistics, self.n_features)
             state = self._pass("column statistics", empty, add_statistics, merge_statistics)
         return finish_statistics(state)
 
     def spreads(self) -> np.ndarray:
-        """Return the standard deviation of each column, 1 for constant ones."""
         std = pooled_std(self.totals, *self.column_statistics())
         return np.where(std == 0, 1.0, std)
 
@@ -274,11 +253,9 @@ class BlockedRows(NumericRows, ABC):
         return MappedRows(self, change, n_features)
 
     def columns(self, columns: np.ndarray) -> BlockedRows:
-        """Return the same rows with some of their columns."""
         return RowsView(self, lambda block: RowBlock(block.X[:, columns], block.targets), len(columns))
 
     def reweighted(self, weights: LazyVector) -> BlockedRows:
-        """Return the same rows with other weights."""
 
         def change(block: RowBlock) -> RowBlock:
             t = block.targets
@@ -287,7 +264,6 @@ class BlockedRows(NumericRows, ABC):
         return RowsView(self, change)
 
     def shifted(self, shift: np.ndarray) -> BlockedRows:
-        """Return the rows of X - shift."""
         return RowsView(self, lambda block: RowBlock(subtract(block.X, shift), block.targets))
 
     def sample(self, n_each: int) -> Rows:
@@ -318,7 +294,6 @@ class BlockedRows(NumericRows, ABC):
         step: Callable[[State, Any], None],
         again: Callable[[State], bool],
     ) -> State:
-        """Update a state with one block after the other, in as many passes as `again` asks for."""
 
         def one_block(state: State, block: RowBlock) -> None:
             step(state, prepare(block.X, block.targets))
@@ -357,12 +332,10 @@ class RowsView(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self.parent.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self.parent.n_features if self.width is None else self.width
 
     @property
@@ -406,12 +379,10 @@ class SlicedRows(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self.rows.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self.rows.n_features
 
     @property

@@ -46,7 +46,6 @@ class DaskFiles(DaskRows):
             self._partitions.append(([block.features], [block.y], weights, groups))
 
     def as_table(self) -> Self:
-        """Return the rows of a table with its numbers and codes of levels."""
         if not self._source.change_output("levels"):
             return self
         return type(self)(self._source, self._positive, self.memory)

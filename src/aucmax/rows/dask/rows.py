@@ -86,17 +86,14 @@ class DaskRows(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self._first.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self._first.n_features
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are CSR."""
         return self._first.is_sparse
 
     @property
@@ -133,7 +130,6 @@ class DaskRows(BlockedRows):
             return compute(result, states)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
-        """Raise a ValueError: partitions are not read one after the other."""
         raise ValueError(DASK_NOT_SUPPORTED)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
