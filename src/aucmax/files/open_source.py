@@ -143,15 +143,8 @@ def open_source(
     for name, value in (lists | {"na_values": na_values, "keep": keep}).items():
         if isinstance(value, str):
             raise ArgumentError(f"{{{name}=}} takes a list of texts, got the text {{}}.", repr(value))
-    overrides = Overrides(
-        drop=tuple(drop),
-        identifiers=tuple(identifiers),
-        categorical=tuple(categorical),
-        numeric=tuple(numeric),
-        date=tuple(date),
-        na_values=tuple(map(cell_text, na_values)),
-        thousands=thousands,
-    )
+    chosen: dict[str, Any] = {name: tuple(columns) for name, columns in lists.items()}
+    overrides = Overrides(**chosen, na_values=tuple(map(cell_text, na_values)), thousands=thousands)
     options = Options(
         target=target,
         weight=weight,

@@ -46,7 +46,7 @@ class ParquetSource(TableSource):
                     table = pa.Table.from_batches([batch.slice(skipped)])
                     self._check_cells(table)
                     if table.num_rows:
-                        yield TableBlock(table, first, stop, self.size * stop // self._n_rows, _placing(first))
+                        yield TableBlock(table, stop, self.size * stop // self._n_rows, _placing(first))
 
     def _check_cells(self, table: Any) -> None:
         """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range.

@@ -7,16 +7,21 @@ the number of rows.
 
 from __future__ import annotations
 
+import inspect
+import os
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
-from ..files import Block, Source
+from .._text import parse_bytes
+from ..files import Block, Path, Source, find_formats, open_source
 from ..files.labels import Classes, Labels
+from ..files.open_source import check_options
+from ..models.checkpoint import Checkpoint
 from .blocks.block import (
     CODES,
     RowBlock,
@@ -27,7 +32,7 @@ from .blocks.block import (
     finish_statistics,
     widen,
 )
-from .blocks.passes import Checkpoint, Pass, Passes, State
+from .blocks.passes import Pass, Passes, State
 from .blocks.rows import MEMORY, BlockedRows, moments_memory
 from .machine import check_columns
 from .protocol import Targets
@@ -40,14 +45,7 @@ INTERPRETER = 330 << 20
 BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
 # With more columns, the first pass does not gather class moments: solvers then iterate on the rows.
 MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
-
-
-class Expected(NamedTuple):
-    """What the first pass computes in addition to the shape."""
-
-    moments: bool = False  # whether it gathers the class moments
-    columns: bool = False  # whether it gathers the statistics of the columns
-    values: Any = None  # the summary of the values that it gathers
+DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}
 
 
 class FileRows(BlockedRows):
@@ -61,7 +59,8 @@ class FileRows(BlockedRows):
         self.passes, self.positive, self.memory = passes, positive, memory
         self.is_sparse, self.feature_names = passes.source.sparse, passes.source.feature_names
         self.reading = passes.source.reading
-        self._expected, self._file = Expected(), cast(Any, None)
+        self._expected: State = {"moments": False, "columns": False, "values": None}  # from the first pass
+        self._file: Any = None
 
     def __enter__(self) -> FileRows:
         return self
@@ -83,7 +82,7 @@ class FileRows(BlockedRows):
         self, fit: Mapping[str, str], moments: bool = False, columns: bool = False, values: Any = None
     ) -> None:
         self.passes.command |= fit
-        self._expected = Expected(moments, columns, values)
+        self._expected = {"moments": moments, "columns": columns, "values": values}
 
     def gather(self, name: str, *how: Any) -> State:
         """Return a summary of the values of all rows; the first pass may have it."""
@@ -120,9 +119,9 @@ class FileRows(BlockedRows):
             "found": [],
             "n_features": source.n_features or 0,
             "sizes": list(Sizes.none()),
-            "moments": ClassMoments(0, CODES) if expected.moments else None,
-            "columns": empty_statistics(0) if expected.columns else None,
-            "values": expected.values.empty() if expected.values is not None else None,
+            "moments": ClassMoments(0, CODES) if expected["moments"] else None,
+            "columns": empty_statistics(0) if expected["columns"] else None,
+            "values": expected["values"].empty() if expected["values"] is not None else None,
         }
         with np.errstate(over="ignore", invalid="ignore"):  # the results are checked when they are used
             state = self.passes.run("first pass", start, step)
@@ -144,7 +143,7 @@ class FileRows(BlockedRows):
         if state["columns"] is not None:
             add_statistics(state["columns"], block)
         if state["values"] is not None:
-            self._expected.values.add(state["values"], block.X, block.targets)
+            self._expected["values"].add(state["values"], block.X, block.targets)
 
     # Sizes
 
@@ -225,3 +224,65 @@ def rows_of(
     return FileRows(
         Passes(source, n_bytes, checkpoint=checkpoint, command=about, on_block=on_block), positive, available
     )
+
+
+def open_rows(
+    path: Path | Sequence[Path],
+    *,
+    positive: str | None = None,
+    memory: int | str = MEMORY,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 30.0,
+    **options: Any,
+) -> FileRows:
+    """Open a file of any size as rows for `fit_rows`.
+
+    Every loss, penalty, path and cross-validation gives the weights that it gives in memory. A fit reads the file
+    several times. Its memory does not grow with the number of rows, with two exceptions. The hinges keep about 120
+    bytes for each row of the rarer class, and a fit that has not enough memory for them is refused. `TableClassifier`
+    keeps about 20 bytes for each row, and the codes of its columns in a temporary file.
+
+    Parameters
+    ----------
+    path : path-like or list of paths
+        The file: LIBSVM text, CSV, Parquet or ``.npz``; or several with the same columns, which a pattern such as
+        ``"part-*.csv"`` may stand for.
+    positive : str, default=None
+        The positive label; all others are negative then. By default there must be two, and the larger is positive.
+    memory : int or str, default=2 GiB
+        About how many bytes the process may use, such as ``"2GB"`` or ``"500 MiB"``.
+    checkpoint : path-like, default=None
+        A file that a fit resumes from after an interruption. Used as ``with open_rows(...) as rows:``, it is removed
+        when the fit is done. The checkpoint of another fit is refused.
+    checkpoint_every : float, default=30
+        Seconds between two checkpoints.
+    **options
+        Those of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups. One that
+        the format of the file does not use is an error.
+
+    Returns
+    -------
+    rows : FileRows
+        The rows.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import dump_svmlight_file, load_breast_cancer
+    >>> from aucmax import AUCClassifier, open_rows
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "train.libsvm"
+    ...     dump_svmlight_file(X, y, str(path), zero_based=False)
+    ...     clf = AUCClassifier().fit_rows(open_rows(path))
+    >>> round(clf.score(X, y), 3)
+    0.997
+    """
+    n_bytes = parse_bytes(memory)
+    given = {name: value for name, value in options.items() if value not in (DEFAULTS.get(name), None, (), [])}
+    check_options(given, find_formats(path, options.get("format")))
+    source = open_source(path, **{"with_target": True, **options})
+    check_options(given, [source.format])  # the format of standard input is known only now
+    kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
+    command = {name: str(value) for name, value in options.items()}
+    return rows_of(source, positive=positive, memory=n_bytes, checkpoint=kept, command=command)

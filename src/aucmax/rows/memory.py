@@ -52,10 +52,9 @@ class MemorySpace:
     def n_rows(self) -> int:
         return self.targets.positive.shape[0]
 
-    @cached_property
+    @property
     def counts(self) -> np.ndarray:
-        usable, positive = self.targets.usable, self.targets.positive
-        return np.array([np.count_nonzero(usable & side) for side in (~positive, positive)])
+        return self.targets.counts
 
     @property
     def totals(self) -> np.ndarray:

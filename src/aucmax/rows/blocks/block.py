@@ -44,11 +44,6 @@ class RowBlock:
         """The numbers of the rows among all rows."""
         return self.start + np.arange(len(self.targets.positive))
 
-    def counts(self) -> np.ndarray:
-        """Return the number of these rows with a weight above 0, in each class."""
-        usable, positive = self.targets.usable, self.targets.positive
-        return np.array([np.count_nonzero(usable & ~positive), np.count_nonzero(usable & positive)])
-
     def ranks(self) -> np.ndarray:
         """Return the rank of each row among the rows of its class with a weight above 0; 0 for rows without weight."""
         usable, positive = self.targets.usable, self.targets.positive
@@ -126,7 +121,7 @@ class Sizes(NamedTuple):
         """Return the sizes of these rows and a block together."""
         positive, weights = block.targets.positive, block.targets.sample_weight
         n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
-        return self.merge(Sizes(len(positive), block.counts(), np.bincount(positive, weights, 2), n_values))
+        return self.merge(Sizes(len(positive), block.targets.counts, np.bincount(positive, weights, 2), n_values))
 
     def merge(self, other: Sizes) -> Sizes:
         """Return the sizes of both sets of rows together."""

@@ -8,9 +8,10 @@ Blocks are always cut at the same places, so a resumed fit gives bitwise the res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...files.source import Block, Source
+from ...models.checkpoint import Checkpoint
 
 State = dict[str, Any]
 # A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
@@ -33,15 +34,6 @@ class Pass(NamedTuple):
     merge: Callable[[State, State], State]
     again: Callable[[State], bool]  # Called with the final state. Returns whether to make another pass.
     keep: bool  # whether checkpoints hold the result even if it is large
-
-
-class Checkpoint(Protocol):
-    """Where the state of a fit is kept; see :class:`aucmax.models.checkpoint.Checkpoint`."""
-
-    def load(self, command: Mapping[str, Any]) -> State | None: ...  # noqa: D102
-    def due(self) -> bool: ...  # noqa: D102
-    def save(self, state: State) -> None: ...  # noqa: D102
-    def remove(self) -> None: ...  # noqa: D102
 
 
 class Passes:

@@ -117,7 +117,7 @@ class BlockedRows(NumericRows, ABC):
         def counted(outer: State, block: RowBlock) -> None:
             block.start, block.seen = outer["start"], outer["seen"]
             task.step(outer["state"], block)
-            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.targets.counts
 
         def merge(a: State, b: State) -> State:
             return {**b, "state": task.merge(a["state"], b["state"])}

@@ -83,11 +83,6 @@ def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
         return Failure(error)
 
 
-def run_partition(job: Job, number: int, *partition: Any) -> State | Failure:
-    """Return the state of one partition."""
-    return attempt(job.state, number, *partition)
-
-
 def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:
     """Return the state of neighbouring partitions together, or the first Failure."""
     failures = [state for state in states if isinstance(state, Failure)]

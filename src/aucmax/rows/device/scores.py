@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,12 +49,6 @@ class DeviceSpace(MemorySpace):
     """A score space whose vectors are arrays on a device: all rows are one block."""
 
     pair_sums = device_losses
-
-    @cached_property
-    def counts(self) -> np.ndarray:
-        usable, positive = self.targets.usable, self.targets.positive
-        xp = namespace(positive)
-        return np.array([int(xp.sum(xp.astype(usable & side, xp.int64))) for side in (~positive, positive)])
 
     def reduce(
         self, function: Callable[..., Any], *vectors: Any, merge: Callable[[Any, Any], Any] = operator.add
