@@ -262,7 +262,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _task(self, context: Any, name: str) -> Iterator[None]:
-        """Run one task of a fit inside scikit-learn's callbacks."""
         task = context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self)
         yield

@@ -305,7 +305,6 @@ class AUCClassifier(MomentClassifier):
         return Objective(loss, self.penalty, self.l1_ratio, n_nonzero, standardize, self.solver, self.max_iter)
 
     def _fit_searched(self, rows: Rows, objective: Objective, progress: Progress) -> None:
-        """Choose a blend or the best candidate, and fit it."""
         alphas = self.alphas if self.alpha is None else [self.alpha]
         scaling = None if self.standardize == "auto" else bool(self.standardize)
         blended = objective.loss == "auto" and self.selection == "blend"

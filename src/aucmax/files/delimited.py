@@ -92,7 +92,6 @@ class DelimitedSource(TableSource):
         check_names(self.name, self._names)
 
     def _first_chunk(self, delimiters: str) -> Chunk:
-        """Return the first line that is not empty, of a text with one of these delimiters."""
         for chunk in self._lines.chunks(1, 0, delimiters.encode()):
             if chunk.text.strip():
                 return chunk
@@ -145,7 +144,6 @@ class DelimitedSource(TableSource):
         return table
 
     def _doubt(self, columns: Sequence[str]) -> None:
-        """Read columns again, as text."""
         self._native -= set(columns)
         self._doubted.update(columns)
 

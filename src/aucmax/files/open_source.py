@@ -217,7 +217,6 @@ def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list
 
 
 def _begin(path: str) -> tuple[File, Lines]:
-    """Read the beginning of one file."""
     file = find_file(path)
     lines = Lines(file)
     if not lines.head.strip():
@@ -226,7 +225,6 @@ def _begin(path: str) -> tuple[File, Lines]:
 
 
 def _open(path: str, format: str | None, options: Options) -> Source:
-    """Open one file."""
     file, lines = _begin(path)
     format = format or find_format(file, lines)
     if format in ("parquet", "npz"):

@@ -87,7 +87,6 @@ class ParquetSource(TableSource):
                 raise ValueError(f"{self.name} is not a whole Parquet file ({_reason(error)}).") from None
 
     def _find_damaged(self, columns: Sequence[str]) -> str | None:
-        """Return the first of some columns that cannot be read."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
@@ -117,7 +116,6 @@ def _reason(error: Exception) -> str:
 
 
 def _describe(error: Exception) -> str:
-    """Return what is wrong with a column."""
     if "UTF8" in str(error):
         return "some of its text is not UTF-8: write the file again with text in that encoding"
     return f"it is damaged ({_reason(error)})"

@@ -3,6 +3,10 @@
 The first pass determines the classes and the number of rows and columns, and computes what will be asked first
 (`prefetch`). Every later method of the protocol takes one pass or more. Memory holds a block and the result, whatever
 the number of rows.
+
+A pass can be killed at any moment and resumed. A checkpoint holds the state of the pass, the position in the file and
+the results of the earlier passes. A resumed fit computes everything else again from these. Blocks are always cut at the
+same places, so a resumed fit gives bitwise the result of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -24,15 +28,16 @@ from ..files.open_source import check_options
 from ..models.checkpoint import Checkpoint
 from .blocks.block import (
     CODES,
+    Pass,
     RowBlock,
     Sizes,
+    State,
     add_moments,
     add_statistics,
     empty_statistics,
     finish_statistics,
     widen,
 )
-from .blocks.passes import Pass, Passes, State
 from .blocks.rows import MEMORY, BlockedRows, moments_memory
 from .machine import check_columns
 from .protocol import Targets
@@ -45,7 +50,80 @@ INTERPRETER = 330 << 20
 BLOCK_SHARE, LARGEST_BLOCK, SMALLEST_BLOCK = 32, 32 << 20, 1 << 16
 # With more columns, the first pass does not gather class moments: solvers then iterate on the rows.
 MOST_COLUMNS, MOST_COLUMNS_SPARSE = 4096, 1024
+# A checkpoint is written often, so it does not hold larger results of finished passes: a resumed fit makes these passes
+# again.
+KEPT_BYTES = 1 << 18
+OnBlock = Callable[[str, Block], None]
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(open_source).parameters.items()}
+
+
+class Passes:
+    """Passes over a source, in blocks of about `n_bytes` bytes of text.
+
+    `command` describes the fit, in names and values that JSON can hold: a checkpoint of another fit is refused.
+    `on_block` is called with the name of the pass and the block after each step.
+    """
+
+    def __init__(
+        self, source: Source, n_bytes: int, checkpoint: Checkpoint | None, command: State, on_block: OnBlock | None
+    ) -> None:
+        self.source, self.n_bytes, self.checkpoint, self.on_block = source, n_bytes, checkpoint, on_block
+        self.n_passes = 0
+        self.command = {**command, "the size of the file": source.size}
+        self._resumed: State = {}
+        self._finished: State = {}
+
+    def _resume(self) -> None:
+        """Load the checkpoint before the first pass, when all of the command is known."""
+        if self.checkpoint is not None:
+            self._resumed = self.checkpoint.load({**self.command, "the size of a block": self.n_bytes}) or {}
+            self._finished = dict(self._resumed.get("finished", {}))
+
+    def run(
+        self,
+        name: str,
+        state: State,
+        step: Callable[[State, Block], None],
+        again: Callable[[State], bool] = lambda state: False,
+        keep: bool = True,
+    ) -> State:
+        """Update a state with all blocks, in place, in as many passes as `again` asks for; return the last state.
+
+        If an earlier process finished this pass, the state comes from the checkpoint. With `keep`, checkpoints hold the
+        result even if it is large.
+        """
+        if self.n_passes == 0:
+            self._resume()
+        number = str(self.n_passes)
+        self.n_passes += 1
+        if number in self._finished:
+            return self._finished[number]
+        start = 0
+        if self._resumed.get("number") == number:
+            state, start = self._resumed["state"], self._resumed["position"]
+        while True:
+            for block in self.source.blocks(self.n_bytes, start):
+                step(state, block)
+                if self.on_block is not None:
+                    self.on_block(name, block)
+                if self.checkpoint is not None and self.checkpoint.due():
+                    position = {"number": number, "state": state, "position": block.position}
+                    self.checkpoint.save({"finished": self._finished, **position})
+            start = 0
+            if not again(state):
+                break
+        if self.checkpoint is not None and (keep or bytes_in(state) <= KEPT_BYTES):
+            self._finished[number] = state
+        return state
+
+
+def bytes_in(value: Any) -> int:
+    """Return the size of the arrays in a value."""
+    if isinstance(value, dict):
+        return sum(map(bytes_in, value.values()))
+    if isinstance(value, tuple | list):
+        return sum(map(bytes_in, value))
+    return int(getattr(value, "nbytes", 0))
 
 
 class FileRows(BlockedRows):
@@ -201,7 +279,7 @@ def rows_of(
     memory: int = MEMORY,
     checkpoint: Checkpoint | None = None,
     command: Mapping[str, Any] | None = None,
-    on_block: Callable[[str, Block], None] | None = None,
+    on_block: OnBlock | None = None,
 ) -> FileRows:
     """Return the rows of a source, which are read block by block.
 
@@ -221,9 +299,7 @@ def rows_of(
         "the memory": memory,
         **(command or {}),
     }
-    return FileRows(
-        Passes(source, n_bytes, checkpoint=checkpoint, command=about, on_block=on_block), positive, available
-    )
+    return FileRows(Passes(source, n_bytes, checkpoint, about, on_block), positive, available)
 
 
 def open_rows(

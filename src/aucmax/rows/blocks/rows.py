@@ -31,8 +31,10 @@ from .block import (
     CODES,
     LazyScores,
     LazyVector,
+    Pass,
     RowBlock,
     Sizes,
+    State,
     add_moments,
     add_statistics,
     empty_statistics,
@@ -40,7 +42,6 @@ from .block import (
     merge_statistics,
     rows_before,
 )
-from .passes import Pass, State
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -104,7 +105,7 @@ class BlockedRows(NumericRows, ABC):
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
-        """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.passes.Pass`."""
+        """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.block.Pass`."""
         return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
 
     def _run(self, task: Pass) -> State:
@@ -235,16 +236,21 @@ class BlockedRows(NumericRows, ABC):
         return self._read_into_memory(lambda block: block).gram(scale)
 
     def _bytes_of(self, n_rows: float) -> float:
-        """Return about how many bytes so many rows take in memory."""
         return 12 * self.row_length * n_rows
 
     def _read_into_memory(self, choose: Callable[[RowBlock], RowBlock]) -> MemoryRows:
-        """Return the chosen rows of each block, together in memory."""
 
-        def step(state: State, block: RowBlock) -> None:
-            state["blocks"].append(pack(choose(block)))
+        def step(state: State, block: RowBlock) -> None:  # keeps what a checkpoint can hold
+            taken = choose(block)
+            X, t = taken.X if sparse.issparse(taken.X) else np.asarray(taken.X), taken.targets
+            state["blocks"].append([X, t.positive, t.sample_weight, t.groups])
 
-        return unpack(self._pass("rows", lambda: {"blocks": []}, step, add_states)["blocks"], self.classes)
+        blocks = self._pass("rows", lambda: {"blocks": []}, step, add_states)["blocks"]
+        parts = [block for block in blocks if len(block[1])] or blocks[:1]
+        matrices, positive, *others = zip(*parts, strict=True)
+        y = self.classes[np.concatenate(positive).astype(np.intp)]
+        weights, groups = (None if each[0] is None else np.concatenate(each) for each in others)
+        return MemoryRows(stack(list(matrices)), y, self.classes, weights, groups)
 
     # Other views of the same rows
 
@@ -298,7 +304,10 @@ class BlockedRows(NumericRows, ABC):
         def one_block(state: State, block: RowBlock) -> None:
             step(state, prepare(block.X, block.targets))
 
-        return self._pass(name, lambda: state, one_block, refuse_to_merge, again)
+        def refuse(a: State, b: State) -> State:  # a state that takes one row after the other is not made of two
+            raise ValueError(DASK_NOT_SUPPORTED)
+
+        return self._pass(name, lambda: state, one_block, refuse, again)
 
 
 class RowsView(BlockedRows):
@@ -403,26 +412,6 @@ def add_states(a: State, b: State) -> State:
     return {name: a[name] + b[name] for name in a}
 
 
-def refuse_to_merge(a: State, b: State) -> State:
-    """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
-    raise ValueError(DASK_NOT_SUPPORTED)
-
-
 def moments_memory(n_features: int) -> int:
     """Return the bytes that class moments take: of all blocks, of one block, and a solver's copy."""
     return 3 * 2 * 8 * n_features**2
-
-
-def pack(block: RowBlock) -> list[Any]:
-    """Return the rows of a block in a form that a checkpoint can hold."""
-    X, t = block.X, block.targets
-    return [X if sparse.issparse(X) else np.asarray(X), t.positive, t.sample_weight, t.groups]
-
-
-def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
-    """Return the rows of all packed blocks, in memory."""
-    parts = [block for block in blocks if len(block[1])] or blocks[:1]
-    matrices, positive, *others = zip(*parts, strict=True)
-    y = classes[np.concatenate(positive).astype(np.intp)]
-    weights, groups = (None if each[0] is None else np.concatenate(each) for each in others)
-    return MemoryRows(stack(list(matrices)), y, classes, weights, groups)

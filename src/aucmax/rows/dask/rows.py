@@ -20,8 +20,7 @@ import numpy as np
 from ..._compat import _get_feature_names
 from ...files import Block, Source
 from ...files.labels import Classes, Labels
-from ..blocks.block import RowBlock, Sizes, rows_before, widen
-from ..blocks.passes import Pass, State
+from ..blocks.block import Pass, RowBlock, Sizes, State, rows_before, widen
 from ..blocks.rows import MEMORY, BlockedRows, add_states
 from ..validate import DASK_NOT_SUPPORTED
 from .partitions import FirstPass, LabelSizes, align, is_array, shape_of
@@ -77,7 +76,6 @@ class DaskRows(BlockedRows):
 
     @cached_property
     def _first(self) -> FirstPass:
-        """The result of the first pass."""
         import dask
 
         look = dask.delayed(attempt, pure=False)
@@ -183,7 +181,6 @@ class DaskFiles(DaskRows):
         return type(self)(self._source, self._positive, self.memory)
 
     def __getstate__(self) -> State:
-        """Return what tasks know of these rows."""
         return {name: value for name, value in super().__getstate__().items() if name != "_source"}
 
     def finish(self) -> None:

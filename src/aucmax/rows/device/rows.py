@@ -101,7 +101,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return find_targets(self.positive, self.sample_weight, self.classes, self.groups)
 
     def _with(self, **changed: Any) -> DeviceRows:
-        """Return the same rows with some of their arguments replaced."""
         names = ("X", "positive", "classes", "sample_weight", "groups", "changes", "n_features")
         return DeviceRows(**{**{name: getattr(self, name) for name in names}, **changed})
 
@@ -160,7 +159,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return self.xp.nonzero(mask)[0]
 
     def _beside(self, values: Any, dtype: Any = None) -> Any:
-        """Return values as an array on the device of the rows."""
         return place_beside(values, self.positive, dtype)
 
     # From columns to scores and back
