@@ -40,7 +40,7 @@ _HOME = {
     "Stability": "monitoring.stability",
     "monitor": "monitoring.watch",
     "population_stability": "monitoring.reference",
-    "open_rows": "files.open_rows",
+    "open_rows": "rows.file",
     "save_model": "models.model_file",
     "AUCComparison": "metrics",
     "AUCInterval": "metrics",
@@ -61,7 +61,6 @@ __all__ = [*sorted(_HOME), "__version__"]
 if TYPE_CHECKING:
     from ._compat import ProgressBar as ProgressBar
     from .classifier import AUCClassifier as AUCClassifier
-    from .files.open_rows import open_rows as open_rows
     from .losses.evaluation import pairwise_loss as pairwise_loss
     from .metrics import AUCComparison as AUCComparison
     from .metrics import AUCInterval as AUCInterval
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from .report.displays.scores import ScoresDisplay as ScoresDisplay
     from .report.displays.weights import WeightsDisplay as WeightsDisplay
     from .report.model_report import write_report as write_report
+    from .rows.file import open_rows as open_rows
     from .rows.summaries.moments import ClassMoments as ClassMoments
     from .search.calibration import adjust_base_rate as adjust_base_rate
     from .search.path_cv import PathCV as PathCV

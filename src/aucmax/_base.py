@@ -168,6 +168,21 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the weights to all pairs of a positive and a negative row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
+            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
+        """
+        rows, callback_args = self._as_rows(X, y, sample_weight)
+        self._fit_rows(rows, **callback_args)
+        return self
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit_rows(self, rows: Rows) -> Self:
         """Fit rows of any kind: rows of a file, see :func:`aucmax.open_rows`, or your own.
 
@@ -247,7 +262,6 @@ class LinearAUCClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _task(self, context: Any, name: str) -> Iterator[None]:
-        """Run one task of a fit inside scikit-learn's callbacks."""
         task = context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self)
         yield
@@ -380,21 +394,6 @@ class RowsClassifier(LinearAUCClassifier):
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         """Return the weights for rows of both classes."""
 
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the weights to all pairs of a positive and a negative row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        """
-        rows, callback_args = self._as_rows(X, y, sample_weight)
-        self._fit_rows(rows, **callback_args)
-        return self
-
     def _fit_rows(self, rows: Rows, **callback_args: Any) -> None:
         with self._tasks(1, callback_args) as context, self._task(context, "solve"):
             w = self._solve_rows(rows)
@@ -440,21 +439,6 @@ class MomentClassifier(LinearAUCClassifier):
     @abstractmethod
     def _solve_moments(self, moments: ClassMoments) -> None:
         """Set the fitted attributes, from moments of both classes."""
-
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the weights.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Training rows; float32, float64 and CSR are not copied. If it is a Dask collection, the other arguments are
-            too, with the same partitions. CuPy arrays and tensors on a GPU are used there.
-        """
-        rows, callback_args = self._as_rows(X, y, sample_weight)
-        self._fit_rows(rows, **callback_args)
-        return self
 
     def _first_pass_request(self) -> dict[str, Any]:
         return {"moments": True}

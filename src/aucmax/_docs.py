@@ -49,6 +49,7 @@ def inherit_entries(cls: type, methods: str = "") -> None:
         cls.__doc__ = own = _complete(own, [vars(base).get("__doc__") for base in bases], cls)
     for name, member in vars(cls).items():
         method = getattr(member, "__func__", member)
+        method = method if inspect.isfunction(method) else getattr(member, "__wrapped__", method)  # of `available_if`
         if inspect.isfunction(method) and method.__doc__ and not name.startswith("_"):
             inherited = [own, methods, *(getattr(vars(base).get(name), "__doc__", None) for base in bases)]
             text = _complete(method.__doc__, inherited, method)

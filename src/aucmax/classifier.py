@@ -131,10 +131,6 @@ class AUCClassifier(MomentClassifier):
 
     Attributes
     ----------
-    intercept_ : ndarray of shape (1,)
-        The intercept. A score of zero has the base rate of the training data as its probability. The AUC does not
-        depend on it.
-
     blend_ : dict of arrays
         The members of the blend, the largest share first: "loss", "standardize", "alpha", "share", held-out "auc",
         "spread" and "coef". `coef_` is the sum of share / spread * coef; a single member has its own weights. Only with
@@ -308,7 +304,6 @@ class AUCClassifier(MomentClassifier):
         return Objective(loss, self.penalty, self.l1_ratio, n_nonzero, standardize, self.solver, self.max_iter)
 
     def _fit_searched(self, rows: Rows, objective: Objective, progress: Progress) -> None:
-        """Choose a blend or the best candidate, and fit it."""
         alphas = self.alphas if self.alpha is None else [self.alpha]
         scaling = None if self.standardize == "auto" else bool(self.standardize)
         blended = objective.loss == "auto" and self.selection == "blend"
@@ -363,22 +358,6 @@ class AUCClassifier(MomentClassifier):
         are used. If there was none, they are chosen from the moments, since the rows are not kept. For "l2", it
         is the alpha that ranks left-out rows best, and for "l1" and "elasticnet", and among several `n_nonzero`, the
         least AICc decides; both are computed as if the classes were Gaussian.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New rows.
-        y : array-like of shape (n_samples,)
-            Their labels; rows of one class are enough.
-        classes : array-like of shape (2,), default=None
-            The two classes; required in the first call if its rows are of one class only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : AUCClassifier
-            The classifier; it can predict as soon as both classes have been seen.
         """
         return super().partial_fit(X, y, classes, sample_weight)
 

@@ -17,7 +17,7 @@ from aucmax.cli.fit import can_read_blocks
 from aucmax.losses import LOSSES
 from aucmax.papers import ALGORITHMS
 from aucmax.papers.engine.epochs import OnlineClassifier
-from aucmax.rows.blocks import passes
+from aucmax.rows import file
 
 N_FEATURES = 5
 ONLINE = [name for name, method in ALGORITHMS.items() if isinstance(method(), OnlineClassifier) and method.online]
@@ -362,9 +362,9 @@ RESUMED = {
 
 @pytest.mark.filterwarnings("ignore:Gradient descent stopped")
 @pytest.mark.parametrize("name", slow_except(["alpha given", "cross-validated", "l1", "PairwiseDescentLog"], RESUMED))
-@pytest.mark.parametrize("kept", [passes.KEPT_BYTES, 0], ids=["results kept", "passes made again"])
+@pytest.mark.parametrize("kept", [file.KEPT_BYTES, 0], ids=["results kept", "passes made again"])
 def test_checkpoint_resumes_bitwise_after_any_block(name, kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(passes, "KEPT_BYTES", kept)
+    monkeypatch.setattr(file, "KEPT_BYTES", kept)
     monkeypatch.setattr("aucmax.search.rounds.count_rounds", lambda rarer: 2)
     X, y = make_rows(n=240)
     rng = np.random.default_rng(0)

@@ -49,7 +49,6 @@ class TableBlock(NamedTuple):
     """Consecutive rows of a table."""
 
     table: Any  # the columns that were asked for
-    first_row: int  # the number of the first row, from 0
     position: int  # `position` and `n_read` are as in a `Block`
     n_read: int
     place: Callable[[int], str]  # returns what messages call a row of the part: its line, or its number

@@ -31,7 +31,6 @@ MANY_COLUMNS = 1000  # pyarrow keeps a table of all spellings of missing values 
 MOST_COLUMNS = 200_000
 SMALL = 1 << 16  # bytes of text that are read before other threads would begin
 ASCII = bytes(range(128))
-ROW_BIT = 48  # a position is that in the text, below 2^48, plus the number of rows before it times 2^48
 
 
 class DelimitedSource(TableSource):
@@ -93,7 +92,6 @@ class DelimitedSource(TableSource):
         check_names(self.name, self._names)
 
     def _first_chunk(self, delimiters: str) -> Chunk:
-        """Return the first line that is not empty, of a text with one of these delimiters."""
         for chunk in self._lines.chunks(1, 0, delimiters.encode()):
             if chunk.text.strip():
                 return chunk
@@ -116,14 +114,10 @@ class DelimitedSource(TableSource):
     # Reading
 
     def _read(self, columns: Sequence[str], n_bytes: int, start: int) -> Iterator[TableBlock]:
-        first_row, position = divmod(start, 1 << ROW_BIT)
-        for chunk in self._lines.chunks(n_bytes, position or self._first_line, self._delimiter.encode()):
+        for chunk in self._lines.chunks(n_bytes, start or self._first_line, self._delimiter.encode()):
             table = self._read_columns(chunk, columns)
             if table.num_rows:
-                n_rows = first_row + table.num_rows
-                position = (n_rows << ROW_BIT) + chunk.stop
-                yield TableBlock(table, first_row, position, chunk.n_read, partial(self._place, chunk))
-                first_row = n_rows
+                yield TableBlock(table, chunk.stop, chunk.n_read, partial(self._place, chunk))
 
     def _read_columns(self, chunk: Chunk, columns: Sequence[str]) -> Any:
         import pyarrow as pa
@@ -150,7 +144,6 @@ class DelimitedSource(TableSource):
         return table
 
     def _doubt(self, columns: Sequence[str]) -> None:
-        """Read columns again, as text."""
         self._native -= set(columns)
         self._doubted.update(columns)
 

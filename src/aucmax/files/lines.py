@@ -108,7 +108,6 @@ class Lines:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-        """Open the unpacked text, and the file it comes from."""
         with self.file.open() as raw:
             if self.compression is None:
                 yield raw, raw

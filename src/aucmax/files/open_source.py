@@ -143,15 +143,8 @@ def open_source(
     for name, value in (lists | {"na_values": na_values, "keep": keep}).items():
         if isinstance(value, str):
             raise ArgumentError(f"{{{name}=}} takes a list of texts, got the text {{}}.", repr(value))
-    overrides = Overrides(
-        drop=tuple(drop),
-        identifiers=tuple(identifiers),
-        categorical=tuple(categorical),
-        numeric=tuple(numeric),
-        date=tuple(date),
-        na_values=tuple(map(cell_text, na_values)),
-        thousands=thousands,
-    )
+    chosen: dict[str, Any] = {name: tuple(columns) for name, columns in lists.items()}
+    overrides = Overrides(**chosen, na_values=tuple(map(cell_text, na_values)), thousands=thousands)
     options = Options(
         target=target,
         weight=weight,
@@ -224,7 +217,6 @@ def find_formats(path: Path | Sequence[Path], format: str | None = None) -> list
 
 
 def _begin(path: str) -> tuple[File, Lines]:
-    """Read the beginning of one file."""
     file = find_file(path)
     lines = Lines(file)
     if not lines.head.strip():
@@ -233,7 +225,6 @@ def _begin(path: str) -> tuple[File, Lines]:
 
 
 def _open(path: str, format: str | None, options: Options) -> Source:
-    """Open one file."""
     file, lines = _begin(path)
     format = format or find_format(file, lines)
     if format in ("parquet", "npz"):

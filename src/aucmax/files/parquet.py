@@ -46,7 +46,7 @@ class ParquetSource(TableSource):
                     table = pa.Table.from_batches([batch.slice(skipped)])
                     self._check_cells(table)
                     if table.num_rows:
-                        yield TableBlock(table, first, stop, self.size * stop // self._n_rows, _placing(first))
+                        yield TableBlock(table, stop, self.size * stop // self._n_rows, _placing(first))
 
     def _check_cells(self, table: Any) -> None:
         """Raise a ValueError if cells are not what their column says: text that is not UTF-8, codes out of range.
@@ -87,7 +87,6 @@ class ParquetSource(TableSource):
                 raise ValueError(f"{self.name} is not a whole Parquet file ({_reason(error)}).") from None
 
     def _find_damaged(self, columns: Sequence[str]) -> str | None:
-        """Return the first of some columns that cannot be read."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
@@ -117,7 +116,6 @@ def _reason(error: Exception) -> str:
 
 
 def _describe(error: Exception) -> str:
-    """Return what is wrong with a column."""
     if "UTF8" in str(error):
         return "some of its text is not UTF-8: write the file again with text in that encoding"
     return f"it is damaged ({_reason(error)})"

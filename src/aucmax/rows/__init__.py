@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .dask.files import DaskFiles
-    from .dask.rows import DaskRows
+    from .dask.rows import DaskFiles, DaskRows
     from .device.rows import DeviceRows
     from .file import FileRows
     from .memory import MemoryRows

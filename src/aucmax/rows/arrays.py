@@ -77,6 +77,14 @@ def place_beside(values: Any, array: Any, dtype: Any = None) -> Any:
     return xp.asarray(values, dtype=dtype, device=device)
 
 
+def count_true(mask: Any) -> int:
+    """Return how many entries of a mask are true."""
+    if isinstance(mask, np.ndarray):
+        return int(np.count_nonzero(mask))
+    xp = namespace(mask)
+    return int(xp.sum(xp.astype(mask, xp.int64)))
+
+
 def by_class(values: np.ndarray, positive: Any) -> Any:
     """Return one of two values for each row: the second for positive rows."""
     if isinstance(positive, np.ndarray):

@@ -43,7 +43,7 @@ def remote_rows(X: Any, y: Any, sample_weight: Any = None, groups: Any = None, d
 
 def cluster_rows(source: Any, positive: str | None, memory: float) -> ReadRows:
     """Return the rows of files that the workers of a Dask cluster read."""
-    from .dask.files import DaskFiles
+    from .dask.rows import DaskFiles
 
     return DaskFiles(source, positive, memory)
 

@@ -110,12 +110,9 @@ def map_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> It
     if n_threads <= 1:
         yield from map(function, items)
     else:
-        with one_blas_thread(), ThreadPoolExecutor(n_threads, initializer=_begin_sharing) as pool:
+        begin = partial(setattr, _here, "is_sharing", True)
+        with one_blas_thread(), ThreadPoolExecutor(n_threads, initializer=begin) as pool:
             yield from pool.map(function, items)
-
-
-def _begin_sharing() -> None:
-    _here.is_sharing = True
 
 
 def map_spans(function: Callable[[slice], Result], n_rows: int, step: int, n_features: int) -> Iterator[Result]:

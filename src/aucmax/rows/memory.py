@@ -49,18 +49,14 @@ class MemorySpace:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self.targets.positive.shape[0]
 
-    @cached_property
+    @property
     def counts(self) -> np.ndarray:
-        """Number of rows of each class with a weight above 0."""
-        usable, positive = self.targets.usable, self.targets.positive
-        return np.array([np.count_nonzero(usable & side) for side in (~positive, positive)])
+        return self.targets.counts
 
     @property
     def totals(self) -> np.ndarray:
-        """The weight of each class."""
         return self.targets.totals
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
@@ -73,21 +69,17 @@ class MemorySpace:
     def reduce(
         self, function: Callable[..., Any], *vectors: np.ndarray, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summary of all rows."""
         return function(self.targets, *vectors)
 
     def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: np.ndarray) -> Any:
-        """Return a summary to which all rows were added."""
         summary = empty()
         add(summary, self.targets, *vectors)
         return summary
 
     def map(self, function: Callable[..., Any], *vectors: np.ndarray) -> Any:
-        """Return `function` of all rows."""
         return function(self.targets, *vectors)
 
     def aucs(self, *scores: Any) -> list[float]:
-        """Return the AUCs of vectors of scores."""
         return self.reduce(lambda targets, *s: areas(targets.positive, s, targets.sample_weight), *scores)
 
 
@@ -104,12 +96,13 @@ class NumericRows:
         """Do nothing: only a file that was not read yet can make use of it."""
 
     def put_away(self, array: np.ndarray) -> np.ndarray:
-        """Return the array itself."""
         return array
 
     def as_table(self) -> Self:
-        """Return the rows themselves."""
         return self
+
+    def score_histogram(self: Any, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
+        return ScoreHistogram.of(self, self.scores(w), moments)
 
 
 class MatrixRows(NumericRows):
@@ -122,12 +115,10 @@ class MatrixRows(NumericRows):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self.X.shape[0]
 
     @property
     def row_length(self) -> float:
-        """Mean number of stored values in a row."""
         return self.X.nnz / max(self.n_rows, 1) if self.is_sparse else float(self.n_features)
 
 
@@ -171,7 +162,6 @@ class MemoryRows(MatrixRows, MemorySpace):
         return scores_of(self.X, w)
 
     def as_vector(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of all rows as a vector."""
         return values
 
     def rmatvec(self, g: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
@@ -201,7 +191,7 @@ class MemoryRows(MatrixRows, MemorySpace):
     def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
         """Return the histogram of the scores X @ w; if their moments are known, the scores are never all in memory."""
         if moments is None:
-            return ScoreHistogram.of(self, self.scores(w))
+            return super().score_histogram(w)
         means, variances = moments.mean, moments.variance
         grid = ScoreGrid.around(means, variances)
 
@@ -220,18 +210,15 @@ class MemoryRows(MatrixRows, MemorySpace):
     # Summaries of the columns
 
     def gather(self, name: str, empty: Callable[[], Any], add: Callable[[Any, Any, Targets], None], merge: Any) -> Any:
-        """Return a summary of the values of all rows, to which the matrix and the targets are added."""
         state = empty()
         add(state, self.X, self.targets)
         return state
 
     def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
         return class_moments(self.X, self.y, self.classes, self.sample_weight)
 
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         weight, means, squares = class_columns(self.X, self.targets.positive, self.sample_weight)
         variances = squares / weight[:, None]
         if not np.isfinite(variances).all():
@@ -243,7 +230,6 @@ class MemoryRows(MatrixRows, MemorySpace):
         return means, variances
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
         if self.is_sparse and self.X.nnz <= DENSE_FROM * self.n_rows * self.n_features:
             X = shift_full_columns(self.X, self.targets.pair_weights, 2.0)[0] @ sparse.diags_array(1 / scale)
             return (X @ X.T).toarray()
@@ -252,11 +238,9 @@ class MemoryRows(MatrixRows, MemorySpace):
         return X @ X.T
 
     def values(self) -> np.ndarray:
-        """Return all values as a dense array; a dense X itself."""
         return self.X.toarray() if self.is_sparse else self.X
 
     def matrix(self, scale: np.ndarray, center: np.ndarray | None = None) -> Any:
-        """Return (X - center) / scale as a dense array, or X / scale, which is CSR if X is. Only samples need it."""
         if center is None:
             return (self.X @ sparse.diags_array(1 / scale)).tocsr() if self.is_sparse else self.X / scale
         Z = (self.X.toarray() if self.is_sparse else self.X) - center  # float64, since the center is
@@ -270,17 +254,14 @@ class MemoryRows(MatrixRows, MemorySpace):
     # Other views of the same rows
 
     def subset(self, parts: np.ndarray, chosen: Sequence[int]) -> MemoryRows:
-        """Return the rows of the chosen parts."""
         return self.take(np.flatnonzero(in_parts(parts, chosen)))
 
     def take(self, rows: np.ndarray) -> MemoryRows:
-        """Return rows by their numbers."""
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return MemoryRows(self.X[rows], self.y[rows], self.classes, weights, groups)
 
     def sample(self, n_each: int) -> MemoryRows:
-        """Return at most `n_each` rows of each class, always the same ones; all rows if there are few."""
         if self.counts.max() <= n_each:
             return self
         chosen = np.zeros(self.n_rows, dtype=bool)
@@ -290,19 +271,15 @@ class MemoryRows(MatrixRows, MemorySpace):
         return self.take(np.flatnonzero(chosen))
 
     def columns(self, columns: np.ndarray) -> MemoryRows:
-        """Return the same rows with some of their columns."""
         return MemoryRows(self.X[:, columns], self.y, self.classes, self.sample_weight, self.groups)
 
     def reweighted(self, weights: np.ndarray) -> MemoryRows:
-        """Return the same rows with other weights."""
         return MemoryRows(self.X, self.y, self.classes, weights, self.groups)
 
     def shifted(self, shift: np.ndarray) -> MemoryRows:
-        """Return the rows of X - shift, which are a copy."""
         return MemoryRows(subtract(self.X, shift), self.y, self.classes, self.sample_weight, self.groups)
 
     def mapped(self, change: Callable[[Any], Any], n_features: int) -> MemoryRows:
-        """Return the same rows with other columns."""
         return MemoryRows(np.asarray(change(self.X)), self.y, self.classes, self.sample_weight, self.groups)
 
     # The stochastic algorithms
@@ -315,7 +292,6 @@ class MemoryRows(MatrixRows, MemorySpace):
         step: Callable[[dict[str, Any], Any], None],
         again: Callable[[dict[str, Any]], bool],
     ) -> dict[str, Any]:
-        """Update a state with all rows, as many times as `again` asks for."""
         prepared = prepare(self.X, self.targets)
         while True:
             step(state, prepared)

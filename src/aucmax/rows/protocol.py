@@ -2,8 +2,9 @@
 
 Solvers, calibration and the stochastic frame see rows through :class:`Rows` and never touch X. One
 class implements the protocol for each place that rows can be in: memory (`memory.py`), a file (`file.py`), Dask
-collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. A class of your own needs the
-members of :class:`Rows`, and its samples are :class:`InMemoryRows`.
+collections (`dask/`) and an accelerator (`device/`). `dispatch.py` chooses the class. The members are documented here,
+and in a class only if it does something special. A class of your own needs the members of :class:`Rows`, and its
+samples are :class:`InMemoryRows`.
 
 Conventions
 -----------
@@ -26,7 +27,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 from ..files.labels import Classes
-from .arrays import by_class, namespace
+from .arrays import by_class, count_true, namespace
 from .summaries.moments import ClassMoments
 from .summaries.scores import ScoreHistogram, ScoreMoments
 
@@ -60,6 +61,11 @@ class Targets:
     def signed_weights(self) -> np.ndarray:
         """The pair weights, with a minus sign for the negatives."""
         return namespace(self.positive).where(self.positive, self.pair_weights, -self.pair_weights)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each class with a weight above 0."""
+        return np.array([count_true(self.usable & side) for side in (~self.positive, self.positive)])
 
     @property
     def usable(self) -> np.ndarray:

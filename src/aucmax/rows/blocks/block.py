@@ -1,4 +1,4 @@
-"""One block of rows in a pass: its vectors, its sizes, and what it adds to summaries of the columns."""
+"""A pass, and one block of rows in it: its vectors, its sizes, and what it adds to summaries of the columns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,29 @@ from scipy import sparse
 from ..protocol import Targets
 from ..summaries.block_moments import class_columns
 from ..summaries.moments import ClassMoments, chan_update, check_no_overflow, class_moments, warn_of_underflow
-from .passes import State
 
 if TYPE_CHECKING:
     from .rows import BlockedRows
 
+State = dict[str, Any]  # what a pass updates: values that a checkpoint can hold
 CODES = np.array([False, True])
+
+
+class Pass(NamedTuple):
+    """What one pass over all rows does, whether their blocks come one after the other or all at once.
+
+    Rows may be in several *partitions*. Each of these has a state of its own, and the states are merged in the end. The
+    blocks of a file are one partition.
+    """
+
+    name: str  # the name of the pass in progress bars
+    # Returns the state before the first block of a partition, given the number of the partition.
+    begin: Callable[[int], State]
+    step: Callable[[State, Any], None]  # updates a state with a block, in place
+    # Returns the state of two neighbouring partitions together, and changes neither.
+    merge: Callable[[State, State], State]
+    again: Callable[[State], bool]  # Called with the final state. Returns whether to make another pass.
+    keep: bool  # whether checkpoints hold the result even if it is large
 
 
 class RowBlock:
@@ -43,11 +60,6 @@ class RowBlock:
     def numbers(self) -> np.ndarray:
         """The numbers of the rows among all rows."""
         return self.start + np.arange(len(self.targets.positive))
-
-    def counts(self) -> np.ndarray:
-        """Return the number of these rows with a weight above 0, in each class."""
-        usable, positive = self.targets.usable, self.targets.positive
-        return np.array([np.count_nonzero(usable & ~positive), np.count_nonzero(usable & positive)])
 
     def ranks(self) -> np.ndarray:
         """Return the rank of each row among the rows of its class with a weight above 0; 0 for rows without weight."""
@@ -126,7 +138,7 @@ class Sizes(NamedTuple):
         """Return the sizes of these rows and a block together."""
         positive, weights = block.targets.positive, block.targets.sample_weight
         n_values = block.X.nnz if sparse.issparse(block.X) else block.X.size
-        return self.merge(Sizes(len(positive), block.counts(), np.bincount(positive, weights, 2), n_values))
+        return self.merge(Sizes(len(positive), block.targets.counts, np.bincount(positive, weights, 2), n_values))
 
     def merge(self, other: Sizes) -> Sizes:
         """Return the sizes of both sets of rows together."""

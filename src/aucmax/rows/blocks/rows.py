@@ -26,14 +26,15 @@ from ..protocol import Rows, Targets
 from ..summaries.block_moments import subtract
 from ..summaries.moments import ClassMoments, pooled_std
 from ..summaries.ranking import aucs_of_scores
-from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DASK_NOT_SUPPORTED, TooManyColumnsError, one_of
 from .block import (
     CODES,
     LazyScores,
     LazyVector,
+    Pass,
     RowBlock,
     Sizes,
+    State,
     add_moments,
     add_statistics,
     empty_statistics,
@@ -41,7 +42,6 @@ from .block import (
     merge_statistics,
     rows_before,
 )
-from .passes import Pass, State
 
 MEMORY = 2 << 30
 SLICE = 8192  # rows in a block of rows in memory
@@ -74,22 +74,18 @@ class BlockedRows(NumericRows, ABC):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return self._sizes.n_rows
 
     @property
     def counts(self) -> np.ndarray:
-        """Number of rows of each class with a weight above 0."""
         return self._sizes.counts
 
     @property
     def totals(self) -> np.ndarray:
-        """The weight of each class."""
         return self._sizes.totals
 
     @property
     def row_length(self) -> float:
-        """Mean number of stored values in a row."""
         return self._sizes.n_values / max(self.n_rows, 1)
 
     @abstractmethod
@@ -109,7 +105,7 @@ class BlockedRows(NumericRows, ABC):
         again: Callable[[State], bool] = lambda state: False,
         keep: bool = True,
     ) -> State:
-        """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.passes.Pass`."""
+        """Make a pass that begins with an empty state; see :class:`aucmax.rows.blocks.block.Pass`."""
         return self._run(Pass(name, lambda number: empty(), step, merge, again, keep))
 
     def _run(self, task: Pass) -> State:
@@ -122,7 +118,7 @@ class BlockedRows(NumericRows, ABC):
         def counted(outer: State, block: RowBlock) -> None:
             block.start, block.seen = outer["start"], outer["seen"]
             task.step(outer["state"], block)
-            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.counts()
+            outer["start"], outer["seen"] = block.start + len(block.targets.positive), block.seen + block.targets.counts
 
         def merge(a: State, b: State) -> State:
             return {**b, "state": task.merge(a["state"], b["state"])}
@@ -140,7 +136,6 @@ class BlockedRows(NumericRows, ABC):
         add: Callable[[State, Any, Targets], None],
         merge: Callable[[State, State], State],
     ) -> State:
-        """Return a summary of the values of all rows: a state to which the matrix and targets of blocks are added."""
         _ = self.totals  # computed before the pass, so that the targets of its blocks know it
         return self._pass(name, empty, lambda state, block: add(state, block.X, block.targets), merge)
 
@@ -149,7 +144,6 @@ class BlockedRows(NumericRows, ABC):
     def reduce(
         self, function: Callable[..., Any], *vectors: LazyVector, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summaries of all blocks, merged in the order of the rows."""
 
         def step(state: State, block: RowBlock) -> None:
             new = function(block.targets, *(block.value(vector) for vector in vectors))
@@ -162,7 +156,6 @@ class BlockedRows(NumericRows, ABC):
         return self._pass("scores", lambda: {"merged": None, "begun": False}, step, joined, keep=False)["merged"]
 
     def accumulate(self, empty: Callable[[], Any], add: Callable[..., None], *vectors: LazyVector) -> Any:
-        """Return a summary to which the blocks were added one after the other."""
 
         def step(state: State, block: RowBlock) -> None:
             add(state["summary"], block.targets, *(block.value(vector) for vector in vectors))
@@ -172,26 +165,21 @@ class BlockedRows(NumericRows, ABC):
         return copy.copy(self._pass("scores", lambda: {"summary": empty()}, step, add_states, keep=False)["summary"])
 
     def map(self, function: Callable[..., Any], *vectors: LazyVector) -> LazyVector:
-        """Return the vector whose entries are `function` of each block."""
         return LazyVector(self, lambda block: function(block.targets, *(block.value(vector) for vector in vectors)))
 
     def aucs(self, *scores: LazyVector) -> list[float]:
-        """Return the AUCs of vectors of scores."""
         return aucs_of_scores(self, *scores)
 
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> LazyVector:
-        """Return the vector X @ w."""
         return LazyScores(self, w)
 
     def as_vector(self, values: np.ndarray) -> LazyVector:
-        """Return as a vector the values of all rows, given in the order of the rows."""
         _ = self._sizes  # row numbers depend on the sizes of earlier partitions
         return LazyVector(self, lambda block: values[block.numbers])
 
     def rmatvec(self, g: LazyVector, center: np.ndarray | None = None) -> np.ndarray:
-        """Return X.T @ g, or (X - center).T @ g."""
 
         def step(state: State, block: RowBlock) -> None:
             entries = block.value(g)
@@ -202,14 +190,9 @@ class BlockedRows(NumericRows, ABC):
         _ = self.totals
         return self._pass("gradient", lambda: {"sum": np.zeros(())}, step, add_states, keep=False)["sum"]
 
-    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w, in one pass if their moments are known and in two if not."""
-        return ScoreHistogram.of(self, self.scores(w), moments)
-
     # Summaries of the columns
 
     def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
         n_features, needed = self.n_features, moments_memory(self.n_features)
         if needed > self.memory / 2:
             raise TooManyColumnsError(
@@ -225,7 +208,6 @@ class BlockedRows(NumericRows, ABC):
         return state["moments"].relabelled(self.classes)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
-        """Raise a ValueError if something would take more than half of the memory."""
         if n_bytes > self.memory / 2:
             raise TooManyColumnsError(
                 f"{what} takes {n_bytes / 1e9:.2g} GB, more than half of the {self.memory / 1e9:.2g} GB of memory for "
@@ -233,14 +215,12 @@ class BlockedRows(NumericRows, ABC):
             )
 
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         with np.errstate(over="ignore", invalid="ignore"):  # `finish_statistics` checks the result
             empty = functools.partial(empty_statistics, self.n_features)
             state = self._pass("column statistics", empty, add_statistics, merge_statistics)
         return finish_statistics(state)
 
     def spreads(self) -> np.ndarray:
-        """Return the standard deviation of each column, 1 for constant ones."""
         std = pooled_std(self.totals, *self.column_statistics())
         return np.where(std == 0, 1.0, std)
 
@@ -256,16 +236,21 @@ class BlockedRows(NumericRows, ABC):
         return self._read_into_memory(lambda block: block).gram(scale)
 
     def _bytes_of(self, n_rows: float) -> float:
-        """Return about how many bytes so many rows take in memory."""
         return 12 * self.row_length * n_rows
 
     def _read_into_memory(self, choose: Callable[[RowBlock], RowBlock]) -> MemoryRows:
-        """Return the chosen rows of each block, together in memory."""
 
-        def step(state: State, block: RowBlock) -> None:
-            state["blocks"].append(pack(choose(block)))
+        def step(state: State, block: RowBlock) -> None:  # keeps what a checkpoint can hold
+            taken = choose(block)
+            X, t = taken.X if sparse.issparse(taken.X) else np.asarray(taken.X), taken.targets
+            state["blocks"].append([X, t.positive, t.sample_weight, t.groups])
 
-        return unpack(self._pass("rows", lambda: {"blocks": []}, step, add_states)["blocks"], self.classes)
+        blocks = self._pass("rows", lambda: {"blocks": []}, step, add_states)["blocks"]
+        parts = [block for block in blocks if len(block[1])] or blocks[:1]
+        matrices, positive, *others = zip(*parts, strict=True)
+        y = self.classes[np.concatenate(positive).astype(np.intp)]
+        weights, groups = (None if each[0] is None else np.concatenate(each) for each in others)
+        return MemoryRows(stack(list(matrices)), y, self.classes, weights, groups)
 
     # Other views of the same rows
 
@@ -274,11 +259,9 @@ class BlockedRows(NumericRows, ABC):
         return MappedRows(self, change, n_features)
 
     def columns(self, columns: np.ndarray) -> BlockedRows:
-        """Return the same rows with some of their columns."""
         return RowsView(self, lambda block: RowBlock(block.X[:, columns], block.targets), len(columns))
 
     def reweighted(self, weights: LazyVector) -> BlockedRows:
-        """Return the same rows with other weights."""
 
         def change(block: RowBlock) -> RowBlock:
             t = block.targets
@@ -287,7 +270,6 @@ class BlockedRows(NumericRows, ABC):
         return RowsView(self, change)
 
     def shifted(self, shift: np.ndarray) -> BlockedRows:
-        """Return the rows of X - shift."""
         return RowsView(self, lambda block: RowBlock(subtract(block.X, shift), block.targets))
 
     def sample(self, n_each: int) -> Rows:
@@ -318,12 +300,14 @@ class BlockedRows(NumericRows, ABC):
         step: Callable[[State, Any], None],
         again: Callable[[State], bool],
     ) -> State:
-        """Update a state with one block after the other, in as many passes as `again` asks for."""
 
         def one_block(state: State, block: RowBlock) -> None:
             step(state, prepare(block.X, block.targets))
 
-        return self._pass(name, lambda: state, one_block, refuse_to_merge, again)
+        def refuse(a: State, b: State) -> State:  # a state that takes one row after the other is not made of two
+            raise ValueError(DASK_NOT_SUPPORTED)
+
+        return self._pass(name, lambda: state, one_block, refuse, again)
 
 
 class RowsView(BlockedRows):
@@ -357,12 +341,10 @@ class RowsView(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self.parent.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self.parent.n_features if self.width is None else self.width
 
     @property
@@ -406,12 +388,10 @@ class SlicedRows(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self.rows.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self.rows.n_features
 
     @property
@@ -432,26 +412,6 @@ def add_states(a: State, b: State) -> State:
     return {name: a[name] + b[name] for name in a}
 
 
-def refuse_to_merge(a: State, b: State) -> State:
-    """Raise a ValueError: a state that takes one row after the other cannot be made of two."""
-    raise ValueError(DASK_NOT_SUPPORTED)
-
-
 def moments_memory(n_features: int) -> int:
     """Return the bytes that class moments take: of all blocks, of one block, and a solver's copy."""
     return 3 * 2 * 8 * n_features**2
-
-
-def pack(block: RowBlock) -> list[Any]:
-    """Return the rows of a block in a form that a checkpoint can hold."""
-    X, t = block.X, block.targets
-    return [X if sparse.issparse(X) else np.asarray(X), t.positive, t.sample_weight, t.groups]
-
-
-def unpack(blocks: list[list[Any]], classes: np.ndarray) -> MemoryRows:
-    """Return the rows of all packed blocks, in memory."""
-    parts = [block for block in blocks if len(block[1])] or blocks[:1]
-    matrices, positive, *others = zip(*parts, strict=True)
-    y = classes[np.concatenate(positive).astype(np.intp)]
-    weights, groups = (None if each[0] is None else np.concatenate(each) for each in others)
-    return MemoryRows(stack(list(matrices)), y, classes, weights, groups)

@@ -1,8 +1,8 @@
-"""Rows in Dask collections: every pass is one graph, in which each partition makes its own state.
+"""Rows in Dask collections or in files: every pass is one graph, in which each partition makes its own state.
 
 The tasks run where Dask runs them: on the workers of the active client, or on the local scheduler. A tree of tasks
 merges the states in the order of the rows, and only the last one comes back. Partitions are computed for each pass from
-the user's graph, unless the user has persisted the collections.
+the user's graph, unless the user has persisted the collections. Each file is read where its task runs.
 
 The first pass reads the labels and weights, and one partition of X. It determines the classes, and the sizes of all
 partitions, on which the samples of later passes depend.
@@ -13,17 +13,18 @@ from __future__ import annotations
 import functools
 import warnings
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..._compat import _get_feature_names
-from ..blocks.block import RowBlock, Sizes, rows_before
-from ..blocks.passes import Pass, State
+from ...files import Block, Source
+from ...files.labels import Classes, Labels
+from ..blocks.block import Pass, RowBlock, Sizes, State, rows_before, widen
 from ..blocks.rows import MEMORY, BlockedRows, add_states
 from ..validate import DASK_NOT_SUPPORTED
 from .partitions import FirstPass, LabelSizes, align, is_array, shape_of
-from .tasks import Job, attempt, compute, merge_by_tree, merge_states, run_partition
+from .tasks import Job, attempt, compute, merge_by_tree, merge_states
 
 GRAPH_LIMIT = "distributed.admin.large-graph-warning-threshold"
 WARN_FRACTION = 100  # what is gathered in this process is announced if it takes a larger share of the memory
@@ -75,7 +76,6 @@ class DaskRows(BlockedRows):
 
     @cached_property
     def _first(self) -> FirstPass:
-        """The result of the first pass."""
         import dask
 
         look = dask.delayed(attempt, pure=False)
@@ -86,17 +86,14 @@ class DaskRows(BlockedRows):
 
     @property
     def classes(self) -> np.ndarray:
-        """The negative and the positive label."""
         return self._first.classes
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return self._first.n_features
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are CSR."""
         return self._first.is_sparse
 
     @property
@@ -124,8 +121,8 @@ class DaskRows(BlockedRows):
 
         job = Job(task, self.classes, self.n_features, self.is_sparse, self.totals, np.geterr(), self._name)
         sent = dask.delayed(job, pure=False, traverse=False)
-        run = dask.delayed(run_partition, pure=False)
-        states = [run(sent, number, *part) for number, part in enumerate(self._partitions)]
+        run = dask.delayed(attempt, pure=False)
+        states = [run(Job.state, sent, number, *part) for number, part in enumerate(self._partitions)]
         result = merge_by_tree(functools.partial(dask.delayed(merge_states, pure=False), sent), states)
         # The graph has what all tasks need, such as weights or tables of scores. If these were sent to the workers
         # beforehand, they would be lost with the workers.
@@ -133,7 +130,6 @@ class DaskRows(BlockedRows):
             return compute(result, states)
 
     def iterate(self, *arguments: Any, **options: Any) -> State:
-        """Raise a ValueError: partitions are not read one after the other."""
         raise ValueError(DASK_NOT_SUPPORTED)
 
     def check_memory(self, what: str, n_bytes: float, advice: str) -> None:
@@ -147,3 +143,61 @@ class DaskRows(BlockedRows):
                 UserWarning,
                 stacklevel=2,
             )
+
+
+class DaskFiles(DaskRows):
+    """The rows of one or several files, which all workers can open by the same paths.
+
+    Its classes are False and True; `labels` has their names in the files. If `positive` is given, all other labels are
+    negative. `memory` is about how many bytes may be used in this process.
+    """
+
+    more_memory = "raise {memory=}"
+    labels: Classes
+
+    def __init__(self, source: Source, positive: str | None = None, memory: float = MEMORY) -> None:
+        import dask
+
+        files = list(getattr(source, "sources", [source]))
+        look, read = dask.delayed(labels_and_width, pure=False), dask.delayed(read_file, pure=False)
+        sent = [dask.delayed(file, pure=False, traverse=False) for file in files]
+        looks = dask.delayed(list, pure=False)([look(file) for file in sent])
+        found, widths = zip(*compute(looks), strict=True)
+        labels = Labels(source.name, positive)
+        labels.observe(np.concatenate(found))
+        self.labels, _ = labels.classes()
+        self.memory, self.feature_names, self.reading = memory, source.feature_names, source.reading
+        self._source, self._positive = source, positive
+        self._partitions = []
+        for file in sent:
+            block = read(file, self.labels, max(widths))
+            weights = None if source.weight is None else [block.weight]
+            groups = None if source.group is None else [block.group]
+            self._partitions.append(([block.features], [block.y], weights, groups))
+
+    def as_table(self) -> Self:
+        if not self._source.change_output("levels"):
+            return self
+        return type(self)(self._source, self._positive, self.memory)
+
+    def __getstate__(self) -> State:
+        return {name: value for name, value in super().__getstate__().items() if name != "_source"}
+
+    def finish(self) -> None:
+        """Do nothing: a cluster has no checkpoint."""
+
+
+def labels_and_width(source: Source) -> tuple[np.ndarray, int]:
+    """Return the distinct labels of a file, and its number of columns."""
+    found, width = [], 0
+    for block in source.blocks():
+        found.append(np.unique(np.asarray(block.y)))
+        width = max(width, block.features.shape[1])
+    return np.unique(np.concatenate(found)), width
+
+
+def read_file(source: Source, labels: Classes, n_features: int) -> Block:
+    """Return the rows of a file, with the mask of the positives as labels."""
+    rows = source.read()
+    positive = labels.mask(np.asarray(rows.y), source.name)
+    return rows._replace(features=widen(rows.features, n_features), y=positive)

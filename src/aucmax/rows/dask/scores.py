@@ -55,7 +55,6 @@ class DaskScores(DaskRows):
         return list(map(self.column, range(self.n_features)))
 
     def column_aucs(self) -> list[float]:
-        """Return the AUC of each vector of scores."""
         if not self._both_are_large:
             return aucs_of_scores(self, *self.vectors)
         aucs = []
@@ -65,7 +64,6 @@ class DaskScores(DaskRows):
         return aucs
 
     def estimate(self) -> tuple[list[float], float]:
-        """Return the AUCs of one or two vectors of scores, and DeLong's variance of the AUC or of the difference."""
         if not self._both_are_large:
             return estimate_aucs(self, *self.vectors, weighted=self._weighted)
         edges = self._edges()

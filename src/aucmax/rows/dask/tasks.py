@@ -15,8 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from ..blocks.block import RowBlock
-from ..blocks.passes import Pass, State
+from ..blocks.block import Pass, RowBlock, State
 from ..protocol import Targets
 from ..validate import check_labels
 from .partitions import check_length, read_features, read_labels, read_weights
@@ -81,11 +80,6 @@ def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except Exception as error:
         return Failure(error)
-
-
-def run_partition(job: Job, number: int, *partition: Any) -> State | Failure:
-    """Return the state of one partition."""
-    return attempt(job.state, number, *partition)
 
 
 def merge_states(job: Job, states: list[State | Failure]) -> State | Failure:

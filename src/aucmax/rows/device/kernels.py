@@ -106,24 +106,16 @@ def take_rows(X: Any, numbers: np.ndarray) -> Any:
     return namespace(X).take(X, place_beside(numbers, X), axis=0)
 
 
-def find_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return the k-means centres of rows, in memory and of the type of X."""
-    xp = namespace(X)
-    return to_numpy(xp.astype(kmeans_centers(xp.astype(X, xp.float64), n_clusters, max_iter, rng), X.dtype))
-
-
 def eigenvectors(kernel: DeviceKernel, landmarks: np.ndarray, beside: Any) -> tuple[np.ndarray, Any]:
     """Return the eigenvalues of the kernel between landmarks, and the eigenvectors on the device of an array."""
     e, V = namespace(beside).linalg.eigh(kernel(place_beside(landmarks, beside)))
     return to_numpy(e), V
 
 
-def kmeans_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.RandomState) -> Any:
-    """Return the k-means centres of rows on a device, shape (n_clusters, n_features).
-
-    X is float64 of shape (n_rows, n_features), with more than `n_clusters` rows; `rng` draws the first centres.
-    """
-    xp = namespace(X)
+def find_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the k-means centres of more than `n_clusters` rows, in memory and of the type of X."""
+    xp, dtype = namespace(X), X.dtype
+    X = xp.astype(X, xp.float64)
     mean = xp.mean(X, axis=0)
     X = X - mean
     norms = xp.sum(X * X, axis=1)
@@ -136,7 +128,7 @@ def kmeans_centers(X: Any, n_clusters: int, max_iter: int, rng: np.random.Random
         centers, labels = moved, found
         if same or shift <= TOL * float(xp.mean(norms)) / X.shape[1]:
             break
-    return centers + mean
+    return to_numpy(xp.astype(centers + mean, dtype))
 
 
 def first_centers(X: Any, norms: Any, n_clusters: int, rng: np.random.RandomState) -> Any:

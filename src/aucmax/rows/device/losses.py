@@ -97,7 +97,6 @@ class ActivePairs:
         return self.xp.where(self.positive, of_positives, of_negatives)
 
     def _positions_of(self, side: Any) -> Any:
-        """Return the positions of the rows of a class, and 0 for the others."""
         return self.xp.where(side, self.positions, self.xp.zeros_like(self.positions))
 
     def curved(self, v: Any) -> Any:

@@ -22,7 +22,6 @@ from ..folds import SAMPLE, preimages
 from ..memory import MatrixRows, MemoryRows
 from ..protocol import Targets
 from ..summaries.moments import ClassMoments, chan_update, check_no_overflow, warn_of_underflow
-from ..summaries.scores import ScoreHistogram, ScoreMoments
 from ..validate import DEVICE_NOT_SUPPORTED
 from .checks import check_device_weights, check_finite, check_matrix, check_targets, is_csr
 from .moments import ProductSums, pieces_of, room_for_moments
@@ -48,7 +47,7 @@ class LinearChange(Protocol):
     matrix: Any
     squares_before: bool
 
-    def __call__(self, block: Any) -> Any: ...  # noqa: D102
+    def __call__(self, block: Any) -> Any: ...
 
 
 class DeviceRows(MatrixRows, DeviceSpace):
@@ -99,11 +98,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     @cached_property
     def targets(self) -> Targets:  # type: ignore[override]
-        """Class and weight of all rows."""
         return find_targets(self.positive, self.sample_weight, self.classes, self.groups)
 
     def _with(self, **changed: Any) -> DeviceRows:
-        """Return the same rows with some of their arguments replaced."""
         names = ("X", "positive", "classes", "sample_weight", "groups", "changes", "n_features")
         return DeviceRows(**{**{name: getattr(self, name) for name in names}, **changed})
 
@@ -162,13 +159,11 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return self.xp.nonzero(mask)[0]
 
     def _beside(self, values: Any, dtype: Any = None) -> Any:
-        """Return values as an array on the device of the rows."""
         return place_beside(values, self.positive, dtype)
 
     # From columns to scores and back
 
     def scores(self, w: np.ndarray) -> DeviceVector:
-        """Return X @ w for w of shape (n_features,) or (n_features, L)."""
         return DeviceVector(self._products(w))
 
     def _products(self, w: np.ndarray) -> Any:
@@ -181,11 +176,9 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return products[0] if len(products) == 1 else self.xp.concat(products)
 
     def as_vector(self, values: np.ndarray) -> DeviceVector:
-        """Return the values of all rows as a vector."""
         return DeviceVector(self._beside(values))
 
     def rmatvec(self, g: DeviceVector, center: np.ndarray | None = None) -> np.ndarray:
-        """Return X.T @ g, or (X - center).T @ g, for g of shape (n_rows,) or (n_rows, L)."""
         many = center is not None and g.array.ndim > 1
         if not many and (last := self._linear) is not None:
             total = to_numpy(last.matrix.T @ self._beside(self._before_product(last).rmatvec(g)))
@@ -200,10 +193,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
             return total
         return total - center * float(self.xp.sum(g.array))
 
-    def score_histogram(self, w: np.ndarray, moments: ScoreMoments | None = None) -> ScoreHistogram:
-        """Return the histogram of the scores X @ w."""
-        return ScoreHistogram.of(self, self.scores(w), moments)
-
     # Summaries of the columns
 
     def _members(self) -> Iterator[Any]:
@@ -213,7 +202,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def moments(self) -> ClassMoments:
-        """Return the class moments of all rows."""
         moments = ClassMoments(self.n_features, self.classes)
         moments.beside = self._beside(np.zeros(1))
         for c, numbers in enumerate(self._members()):
@@ -243,7 +231,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
 
     @np.errstate(over="ignore", invalid="ignore")  # the result is checked
     def column_statistics(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each column in the two classes, each of shape (2, n_features)."""
         means, variances = np.zeros((2, self.n_features)), np.zeros((2, self.n_features))
         for c, numbers in enumerate(self._members()):
             weight, mean, square = 0.0, 0.0, self._beside(np.zeros(self.n_features))
@@ -283,7 +270,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return None
 
     def gram(self, scale: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows of X / scale, after shifting the columns to remove large means."""
         if self.is_sparse and not self.changes:
             return to_numpy(csr_gram(self.X, self._beside(scale, self.xp.float64), BLOCK_VALUES))
         X = self.xp.concat([block for _, block in self._blocks()])
@@ -293,7 +279,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
     # Other views of the same rows
 
     def take(self, numbers: Any) -> DeviceRows:
-        """Return rows by their numbers, given as an array on the device."""
         return self._with(
             X=self.X[numbers] if self.is_sparse else self.xp.take(self.X, numbers, axis=0),
             positive=self.xp.take(self.positive, numbers),
@@ -302,7 +287,6 @@ class DeviceRows(MatrixRows, DeviceSpace):
         )
 
     def sample(self, n_each: int) -> MemoryRows:
-        """Return in memory at most `n_each` rows of each class, always the same ones; all rows if there are few."""
         if self.counts.max() <= n_each:
             return self.in_host_memory()
         chosen = []
@@ -322,21 +306,17 @@ class DeviceRows(MatrixRows, DeviceSpace):
         return MemoryRows(X, y, self.classes, weights, self.groups)
 
     def columns(self, columns: np.ndarray) -> DeviceRows:
-        """Return the same rows with some of their columns."""
         kept = self._beside(columns)
         return self.mapped(lambda block: self.xp.take(block, kept, axis=1), len(columns))
 
     def reweighted(self, weights: DeviceVector) -> DeviceRows:
-        """Return the same rows with other weights."""
         return self._with(sample_weight=weights.array)
 
     def shifted(self, shift: np.ndarray) -> DeviceRows:
-        """Return the rows of X - shift."""
         moved = self._beside(shift, self.xp.float64)
         return self.mapped(lambda block: block - moved, self.n_features)
 
     def iterate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Raise a ValueError: a device takes neither values nor rows one after the other."""
         raise ValueError(DEVICE_NOT_SUPPORTED)
 
     gather = iterate

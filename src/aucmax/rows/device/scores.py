@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,22 +50,13 @@ class DeviceSpace(MemorySpace):
 
     pair_sums = device_losses
 
-    @cached_property
-    def counts(self) -> np.ndarray:
-        """Number of rows of each class with a weight above 0."""
-        usable, positive = self.targets.usable, self.targets.positive
-        xp = namespace(positive)
-        return np.array([int(xp.sum(xp.astype(usable & side, xp.int64))) for side in (~positive, positive)])
-
     def reduce(
         self, function: Callable[..., Any], *vectors: Any, merge: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """Return the summary of all rows, in memory."""
         found = function(self.targets, *map(entries, vectors))
         return to_numpy(found) if hasattr(found, "shape") else found
 
     def map(self, function: Callable[..., Any], *vectors: Any) -> Any:
-        """Return `function` of all rows."""
         found = function(self.targets, *map(entries, vectors))
         return DeviceVector(found) if hasattr(found, "shape") else found
 
@@ -108,11 +98,9 @@ class DeviceScores(DeviceSpace):
         super().__init__(find_targets(positive, weights, self.classes))
 
     def column(self, k: int) -> DeviceVector:
-        """Return a vector of scores."""
         return DeviceVector(self.columns[k])
 
     def as_vector(self, values: Any) -> DeviceVector:
-        """Return an array on the device as a vector."""
         return DeviceVector(values)
 
     def entries(self, vector: DeviceVector) -> Any:
@@ -120,10 +108,8 @@ class DeviceScores(DeviceSpace):
         return vector.array
 
     def column_aucs(self) -> list[float]:
-        """Return the AUC of each column of scores."""
         return areas(self.targets.positive, self.columns, self.targets.sample_weight)
 
     def estimate(self) -> tuple[list[float], float]:
-        """Return the AUCs of one or two columns, and DeLong's variance of the AUC or of the difference."""
         vectors = [self.column(k) for k in range(len(self.columns))]
         return estimate_aucs(self, *vectors, weighted=self.targets.sample_weight is not None)

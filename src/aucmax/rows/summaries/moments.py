@@ -150,7 +150,6 @@ class ClassMoments:
         return self
 
     def _check_names(self, names: np.ndarray | None) -> None:
-        """Raise a ValueError if the columns have other names, or the same in another order."""
         if names is None or self.feature_names is None or np.array_equal(names, self.feature_names):
             return
         j = int(np.argmax(names != self.feature_names))
@@ -181,7 +180,6 @@ class ClassMoments:
 
     @np.errstate(over="ignore", invalid="ignore")  # `check_no_overflow` checks the result
     def _add(self, c: int, weight: float, mean: np.ndarray, scatter: np.ndarray) -> None:
-        """Merge a block into class `c`."""
         self.weight[c], self.mean[c], _ = chan_update(
             self.weight[c], self.mean[c], self.scatter[c], weight, mean, scatter, np.outer
         )
