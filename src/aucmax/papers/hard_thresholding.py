@@ -231,9 +231,10 @@ class SHTAUC(BlockThresholdingClassifier):
     Parameters
     ----------
     alpha : float, default=None
-        Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`; the paper has none, 0. None takes the
-        mean curvature of f/2 in a column, 2 where it is standardised, times k log(e d / k) / N: what k of d columns
-        are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs are worth in rows.
+        Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`. None is 0, as in the paper, with
+        variant="paper". Else it takes the mean curvature of f/2 in a column, 2 where it is standardised, times
+        k log(e d / k) / N: what k of d columns are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs
+        are worth in rows.
 
     eta0 : float, default=None
         The step on f/2; the paper's gamma, a step on f, is eta0 / 2. None takes one over the restricted smoothness,
