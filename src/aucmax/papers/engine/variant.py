@@ -44,7 +44,7 @@ class VariantMixin:
 
     The parameters of a class are its public annotations with a default, as in a dataclass, before the ones of its base
     classes: `__init__` is made of them, unless the class has its own. `_parameter_constraints` also holds what its base
-    classes list.
+    classes list of its parameters.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ class VariantMixin:
     """
 
     _parameters: ClassVar[dict[str, tuple[str, Any, Any]]] = {}  # name, annotation and default of each
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]]
+    _constraints: ClassVar[dict[str, Any]] = {  # of what a class or one of its base classes lists
         "variant": [StrOptions({ADAPTIVE, PAPER})],
         "standardize": ["boolean", None],
         "max_iter": [COUNT],
@@ -71,8 +72,11 @@ class VariantMixin:
         if "__init__" not in members:
             made = dataclasses.make_dataclass(cls.__name__, cls._parameters.values(), kw_only=True)
             cls.__init__ = made.__init__  # type: ignore[method-assign,misc]
-        for table in ("_parameter_constraints", "_by_variant"):
-            setattr(cls, table, dict(ChainMap(*(vars(base).get(table, {}) for base in cls.__mro__))))
+        cls._constraints = cls._constraints | members.get("_parameter_constraints", {})
+        cls._parameter_constraints = {
+            name: kinds for name, kinds in cls._constraints.items() if name in cls._parameters
+        }
+        cls._by_variant = dict(ChainMap(*(vars(base).get("_by_variant", {}) for base in cls.__mro__)))
         super().__init_subclass__(**kwargs)  # completes the docstring by the signature
 
     @property
