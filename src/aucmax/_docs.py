@@ -124,11 +124,11 @@ def inherit_parameters(source: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def add_sections(template: str, **values: str) -> Callable[[F], F]:
-    """Decorate a function: its docstring goes on with a template that several functions share, and these values."""
+    """Decorate a function or a class: its docstring goes on with a template that several share, and these values."""
 
     def decorate(function: F) -> F:
         if function.__doc__:
-            function.__doc__ += "\n\n" + template.format(**values)
+            function.__doc__ = function.__doc__.rstrip() + "\n\n" + template.format(**values)
         return function
 
     return decorate

@@ -1,5 +1,6 @@
 """The paper variants, step for step: after each pass they have the weights of the papers' pseudo-code in NumPy."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -339,6 +340,27 @@ def test_every_stochastic_algorithm_has_a_case():
     kinds = {method.make for method in ALGORITHMS.values() if isinstance(method.make, type)}
     stochastic = {kind for kind in kinds if issubclass(kind, StochasticClassifier)}
     assert stochastic == {type(clf) for clf, _ in CASES.values()}
+
+
+def test_the_parameters_of_a_class_are_what_it_declares_before_those_of_its_base_classes():
+    class Own(aucmax.SOLAM):
+        limit: float = 2.0
+        max_iter: int = 3
+        _hidden: int = 0
+
+    class Handwritten(aucmax.SOLAM):
+        def __init__(self, radius=5.0):
+            super().__init__(radius=radius, max_iter=1)
+
+    clf = Own(radius=1.0, limit=4.0)
+    assert list(inspect.signature(Own).parameters)[:3] == ["limit", "max_iter", "radius"]
+    assert clone(clf).get_params() == aucmax.SOLAM(radius=1.0, max_iter=3).get_params() | {"limit": 4.0}
+    assert (Handwritten().radius, Handwritten().max_iter, Handwritten().variant) == (5.0, 1, "adaptive")
+    with pytest.raises(TypeError, match=r"^Own\.__init__\(\) got an unexpected keyword argument 'limits'"):
+        Own(limits=1.0)
+    assert aucmax.GaussianAUC("gradient").solver == "gradient"
+    with pytest.raises(TypeError, match=r"^SOLAM\.__init__\(\) takes 1 positional argument but 2 were given$"):
+        aucmax.SOLAM(1.0)
 
 
 @pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - {"NBAM"}))

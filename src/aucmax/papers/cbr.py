@@ -20,14 +20,11 @@ One step on a row x of the class y = +-1
    sqrt(u) = (-alpha v phi + sqrt(alpha^2 v^2 phi^2 + 4 v)) / 2,  beta = alpha phi / (sqrt(u) + alpha v phi)
    mu += alpha Sigma z,  Sigma -= beta Sigma z z'Sigma
    The diagonal version keeps the diagonal of Sigma alone, and takes the diagonal of its change.
-   Without C, it is 0.002 over the root mean square of |z| over the pairs so far. The unit makes the result the same
-   for rows of any scale; the number is small because the pairs of a row are far from independent, and longer steps
-   make Sigma small before much was learnt.
+   Without C, it is 0.002 over the root mean square of |z| over the pairs so far. The number is small because the pairs
+   of a row are far from independent, and longer steps make Sigma small before much was learnt.
 3. Row x goes into the buffer of its class: in place of the oldest, or by reservoir sampling as in `oam`.
 
-It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length: only its direction ranks, and
-mu itself becomes shorter with Sigma, so that the scores of a stream would have no scale that lasts. That the columns
-are standardised matters here, since the start says that all weights are of one size.
+It starts from mu = 0 and Sigma = I, and the result is the last mu divided by its length.
 
 Most pairs ask for nothing, and to find this out costs O(n_features), not O(n_features^2): Sigma only ever becomes
 smaller, so that what b'Sigma b was for a row b in the buffer bounds what it is, and with p = Sigma x of the new row
@@ -40,7 +37,7 @@ is computed.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +60,7 @@ from .engine.buffers import (
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import zero_weights
 from .engine.sample import Sample
+from .engine.variant import COUNT, POSITIVE
 
 # C times the root of the mean |z|^2, for C=None: best or next to it on five data sets of 8 to 123 columns.
 STEP = 0.002
@@ -94,8 +92,8 @@ class CBR(OnlineClassifier):
     Parameters
     ----------
     covariance : {"full", "diagonal"}, default="full"
-        Whether the covariance of the weights is kept, in O(n_features^2) memory and time a pair that changes it, or
-        its diagonal, in O(nonzeros) a pair (CBRdiag).
+        Whether to keep the covariance of the weights, in O(n_features^2) memory and time a pair that changes it, or its
+        diagonal, in O(nonzeros) a pair (CBRdiag).
 
     buffer : {"fifo", "reservoir"}, default="fifo"
         Whether the last rows of each class are kept, or a uniform sample of those so far.
@@ -109,14 +107,6 @@ class CBR(OnlineClassifier):
 
     buffer_size : int, default=50
         Rows of each class that are kept.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders. A reservoir is drawn from it too.
-
-    Attributes
-    ----------
-    state_ : FullState or DiagonalState
-        The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
     See Also
     --------
@@ -143,39 +133,21 @@ class CBR(OnlineClassifier):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
+    covariance: str = "full"
+    buffer: str = "fifo"
+    C: float | None = None
+    eta: float = 0.7
+    buffer_size: int = 50
+    max_iter: int = 1
+
+    _parameter_constraints = {  # noqa: RUF012
         "covariance": [StrOptions({"full", "diagonal"})],
         "buffer": [StrOptions({"fifo", "reservoir"})],
-        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "C": [POSITIVE, None],
         "eta": [Interval(Real, 0.5, 1, closed="neither")],
-        "buffer_size": [Interval(Integral, 1, None, closed="left")],
+        "buffer_size": [COUNT],
     }
     _by_variant = {"C": (None, 1.0), "_by_age": (False, True), "_unit_length": (True, False)}  # noqa: RUF012
-
-    def __init__(
-        self,
-        *,
-        covariance: str = "full",
-        buffer: str = "fifo",
-        C: float | None = None,
-        eta: float = 0.7,
-        buffer_size: int = 50,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 1,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.covariance = covariance
-        self.buffer = buffer
-        self.C = C
-        self.eta = eta
-        self.buffer_size = buffer_size
-        self.shuffle = shuffle
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.covariance == "full":

@@ -39,17 +39,18 @@ others: T - m n0 steps are not taken.
 from __future__ import annotations
 
 from bisect import bisect_left
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import Interval, jit
+from .._compat import jit
+from .._docs import add_sections
 from .engine.averages import AveragedWeights, add_to_average, data_step, fold, mean_scores, score, step, unfold
 from .engine.epochs import OnlineClassifier
 from .engine.proximal import project_l1
 from .engine.row_access import coordinates, longest_row, row_axpy, row_lengths, settle, shape_of, zero_weights
 from .engine.sample import Sample
+from .engine.variant import COUNT, EXAMPLE, POSITIVE
 from .solam import clip
 
 DELTA = 0.1
@@ -67,6 +68,7 @@ class Stage(NamedTuple):
     norms: np.ndarray  # shape (4,): steps so far, the sum of their |z|^2, the largest, and nonzeros since a projection
 
 
+@add_sections(EXAMPLE, name="FSAUC", parameters="radius=1.0, ")
 class FSAUC(OnlineClassifier):
     """Fast stochastic AUC maximisation: the pairwise square loss over an L1 ball, in stages.
 
@@ -98,23 +100,13 @@ class FSAUC(OnlineClassifier):
     - p and the class means are over all rows, which `fit` knows, instead of running estimates.
     - on sparse rows the projections are made once for several steps, so that a step costs O(nonzeros).
     - the last stage takes the steps that are left over.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import FSAUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = FSAUC(radius=1.0, random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
-        "radius": [Interval(Real, 0, None, closed="neither")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "horizon": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    radius: float = 10.0
+    eta0: float | None = None
+    horizon: int | None = None
+
+    _parameter_constraints = {"radius": [POSITIVE], "horizon": [COUNT, None]}  # noqa: RUF012
     _by_variant = {  # noqa: RUF012
         "eta0": (None, 0.125),
         "_bounds_in_units": (True, False),
@@ -122,26 +114,6 @@ class FSAUC(OnlineClassifier):
         "_projects_together": (True, False),
         "_takes_all_steps": (True, False),
     }
-
-    def __init__(
-        self,
-        *,
-        radius: float = 10.0,
-        eta0: float | None = None,
-        horizon: int | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 15,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.radius = radius
-        self.eta0 = eta0
-        self.horizon = horizon
-        self.shuffle = shuffle
 
     def _start(self, n_features: int, n_rows: int) -> Stage:
         w, zeros, r = AveragedWeights.zeros(n_features), zero_weights(n_features), 2 * np.sqrt(3) * self.radius
@@ -206,9 +178,6 @@ class FSAUC(OnlineClassifier):
         state.saddle[0, 2] = low - high
         state.saddle[1], state.saddle[2] = state.saddle[0], 0
         state.scalars[:] = 0, stages + 1, r, D, new_beta, min(eta * np.sqrt(new_beta / beta) / 2, eta)
-
-    def _weights(self, state: Stage) -> np.ndarray:
-        return state.w.average()
 
 
 def count_stages(steps: int) -> int:

@@ -21,10 +21,9 @@ the length of w.
 - AUC: w = (S_0 + S_1)^-1 delta.
 - Error, with the threshold c free: a search along one line, see below.
 
-docs/guide/misprints.md lists the signs that are corrected. The paper has no intercept. But it centres the columns of
-real data: m_0 and m_1 are then parallel, its starting point is rounding error, and no plane through the centre comes
-near its figures where one class is rare. A constant column mends both; ``fit_intercept=False`` is the letter of the
-paper, and starts at delta if it has to.
+docs/guide/misprints.md lists the signs that are corrected. The paper has no intercept. On centred columns m_0 and m_1
+are then parallel, its starting point is rounding error, and no plane comes near its figures where one class is rare. A
+constant column mends both; without it the descent starts at delta if it has to.
 
 variant="paper" is "gradient" without shrinkage and without an intercept, on the columns as they are; with
 ``standardize=True`` on columns of mean 0 and variance 1, as in the paper's experiments on real data.
@@ -52,7 +51,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import field
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +67,7 @@ from ..search.calibration import Calibration, calibrate_gaussian
 from ..solvers.candidate import Solution
 from ..solvers.descent import DescentObjective, gradient_descent, powers
 from ..solvers.square import EPS, MomentProblem, eigh, held_out_alpha
-from .engine.variant import VariantMixin
+from .engine.variant import NOT_NEGATIVE, POSITIVE, VariantMixin
 
 # The grid covers the logits of s from -REACH to REACH. Beyond these, rounding errors of delta determine w.
 REACH = 50
@@ -111,28 +111,18 @@ class DescentMixin(VariantMixin):
         the descent.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "c": [Interval(Real, 0, 1, closed="neither")],
-        "beta": [Interval(Real, 0, 1, closed="neither")],
-        "eta0": [Interval(Real, 0, None, closed="neither")],
-    }
+    variant: str = "adaptive"
+    standardize: bool | None = None
+    max_iter: int = 250
+    tol: float = 1e-7
+    c: float = 1e-4
+    beta: float = 0.5
+    eta0: float = 1.0
 
-    def __init__(
-        self,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 250,
-        tol: float = 1e-7,
-        c: float = 1e-4,
-        beta: float = 0.5,
-        eta0: float = 1.0,
-    ) -> None:
-        self.variant, self.standardize, self.max_iter, self.tol = variant, standardize, max_iter, tol
-        self.c, self.beta, self.eta0 = c, beta, eta0
+    _parameter_constraints = {  # noqa: RUF012
+        **{name: [Interval(Real, 0, 1, closed="neither")] for name in ("tol", "c", "beta")},
+        "eta0": [POSITIVE],
+    }
 
     def _descend(self, objective: DescentObjective, w: np.ndarray, advice: str | None) -> np.ndarray:
         """Return where the descent ends that starts at w, and set what is known of its steps."""
@@ -163,11 +153,9 @@ class GaussianClassifier(DescentMixin, MomentClassifier):
         Steps of "gradient"; 1 for "exact".
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **DescentMixin._parameter_constraints,
-        "solver": [StrOptions({"exact", "gradient"}), None],
-        "pooled": ["boolean"],
-    }
+    pooled: bool = False
+
+    _parameter_constraints = {"solver": [StrOptions({"exact", "gradient"}), None], "pooled": ["boolean"]}  # noqa: RUF012
     _by_variant = {"solver": ("exact", "gradient")}  # noqa: RUF012
 
     def _solve_moments(self, moments: ClassMoments) -> None:
@@ -209,10 +197,6 @@ class GaussianAUC(GaussianClassifier):
         paper. None takes rows of the two classes as independent, as in the paper's experiments. It changes
         S_0 + S_1 by its negative and that of its transpose.
 
-    standardize : bool, default=None
-        Whether the ridge is on standardised columns; the descent is on them too. None is True, and False with
-        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
@@ -225,8 +209,7 @@ class GaussianAUC(GaussianClassifier):
         The alpha of the weights.
 
     expected_auc_ : float
-        The AUC of the weights if the classes are Gaussian with `moments_`; optimistic where these were estimated from
-        few rows.
+        The AUC if the classes are Gaussian with `moments_`; optimistic where these are estimates from few rows.
 
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`, from the class moments.
@@ -238,8 +221,7 @@ class GaussianAUC(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - it solves for the optimum, where the paper's descent mostly ends with its 250th step, before it.
     - covariances are shrunk, for data with few rows for their columns.
@@ -264,33 +246,12 @@ class GaussianAUC(GaussianClassifier):
 
     _file_schema = GaussianClassifier._file_schema | {"alpha_": real, "expected_auc_": real}
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **GaussianClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "cross_covariance": ["array-like", None],
-    }
-    _by_variant = {"alpha": (None, 0.0)}  # noqa: RUF012
+    solver: str | None = field(default=None, kw_only=False)
+    alpha: float | None = None
+    cross_covariance: Any = None
 
-    def __init__(
-        self,
-        solver: str | None = None,
-        *,
-        alpha: float | None = None,
-        cross_covariance: Any = None,
-        pooled: bool = False,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 250,
-        tol: float = 1e-7,
-        c: float = 1e-4,
-        beta: float = 0.5,
-        eta0: float = 1.0,
-    ) -> None:
-        self.solver = solver
-        self.alpha = alpha
-        self.cross_covariance = cross_covariance
-        self.pooled = pooled
-        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
+    _parameter_constraints = {"alpha": [NOT_NEGATIVE, None], "cross_covariance": ["array-like", None]}  # noqa: RUF012
+    _by_variant = {"alpha": (None, 0.0)}  # noqa: RUF012
 
     def _solve_problem(self, problem: MomentProblem) -> None:
         moments, alpha = problem.moments, self._chosen("alpha")
@@ -314,7 +275,7 @@ class GaussianError(GaussianClassifier):
     """Linear classifier of the least error if the classes are Gaussian.
 
     It minimises ``P_1 Phi((c - w.m_1)/s_1) + P_0 Phi((w.m_0 - c)/s_0)`` over the weights w and the threshold c, with
-    the class means m, the priors P and s^2 = w'Sw of the class covariances S.
+    the class means m, the priors P and s^2 = w'Sw.
 
     Parameters
     ----------
@@ -336,10 +297,6 @@ class GaussianError(GaussianClassifier):
         standardised columns if `standardize`, where a rare class cannot be recognised. "exact" needs True. None is
         True, and False with variant="paper".
 
-    standardize : bool, default=None
-        Whether the shrinkage is for standardised columns; the descent is on them too. None is True, and False with
-        variant="paper". The data are neither changed nor copied, and `coef_` is for the columns as they are.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
@@ -356,8 +313,7 @@ class GaussianError(GaussianClassifier):
         The shrinkage of both covariances.
 
     expected_error_ : float
-        The error of the weights and the threshold if the classes are Gaussian with `moments_`; optimistic where these
-        were estimated from few rows.
+        The error if the classes are Gaussian with `moments_`; optimistic where these are estimates from few rows.
 
     calibration_ : ndarray of shape (2,)
         Slope and offset of the log-odds of `predict_proba` in `decision_function`: 1 and 0.
@@ -369,8 +325,7 @@ class GaussianError(GaussianClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - it has the global optimum of a function that is not convex, where the paper's descent mostly ends with its 250th
       step.
@@ -379,11 +334,9 @@ class GaussianError(GaussianClassifier):
     - covariances are shrunk, for data with few rows for their columns.
     - columns are standardised, so that the shrinkage does not depend on their units.
 
-    `predict` takes the threshold of least error, where the probability is one half, and not the base rate as
-    the other classifiers of this package. Where no linear classifier does better than to call every row by the
-    larger class, it does so, and its weights have the largest Gaussian AUC.
-
-    `score` is the ROC AUC and not the accuracy.
+    `predict` takes the threshold of least error, where the probability is one half, and not the base rate; `score` is
+    the ROC AUC and not the accuracy. Where no linear classifier does better than to call every row by the larger class,
+    it does so, and its weights have the largest Gaussian AUC.
 
     References
     ----------
@@ -410,36 +363,17 @@ class GaussianError(GaussianClassifier):
         "expected_error_": real,
     }
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **GaussianClassifier._parameter_constraints,
+    solver: str | None = field(default=None, kw_only=False)
+    shrinkage: float | None = None
+    priors: Any = None
+    fit_intercept: bool | None = None
+
+    _parameter_constraints = {  # noqa: RUF012
         "shrinkage": [Interval(Real, 0, 1, closed="both"), None],
         "priors": ["array-like", None],
         "fit_intercept": ["boolean", None],
     }
     _by_variant = {"shrinkage": (None, 0.0), "fit_intercept": (True, False)}  # noqa: RUF012
-
-    def __init__(
-        self,
-        solver: str | None = None,
-        *,
-        shrinkage: float | None = None,
-        priors: Any = None,
-        fit_intercept: bool | None = None,
-        pooled: bool = False,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 250,
-        tol: float = 1e-7,
-        c: float = 1e-4,
-        beta: float = 0.5,
-        eta0: float = 1.0,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.fit_intercept = fit_intercept
-        self.pooled = pooled
-        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
 
     def _solve_problem(self, problem: MomentProblem) -> None:
         exact, moments = self._chosen("solver") == "exact", problem.moments

@@ -59,24 +59,26 @@ variant="paper"
 3. The step is constant: eta0. The intercept takes the same step as a weight, and starts at 0.
 
 Blocks are cut from the rows in their own order, which may be sorted by class. The authors' step of SHT-AUC is 1 on
-p (1 - p) f, p the share of the positives, and their step of HSG-HT is 3, both for rows of norm 1. They name no step for
-StoIHT; it is 1 here. HSG-HT draws the rows of each batch from all rows without replacement, as in Zhou et al.; a pass
-ends when as many rows were drawn as there are. docs/guide/misprints.md says where the code of Yang et al. differs from
-their paper.
+p (1 - p) f, and their step of HSG-HT is 3, both for rows of norm 1. They name no step for StoIHT; it is 1 here, where
+the loss curves by at most (|z|^2 + 1) / 4 = 1/2. HSG-HT draws the rows of each batch from all rows without replacement,
+as in Zhou et al.; a pass ends when as many rows were drawn as there are. docs/guide/misprints.md says where the code of
+Yang et al. differs from their paper.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from numbers import Real
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from .._compat import Interval, jit
+from .._docs import add_sections
 from .engine.epochs import StochasticClassifier
 from .engine.proximal import hard_threshold
 from .engine.row_access import coordinates, n_columns, recenter, row_axpy, row_dot, settle, vector_dot, zero_weights
 from .engine.sample import Sample, draw_batches
+from .engine.variant import COUNT, NOT_NEGATIVE
 
 SQUARE, LOGISTIC = None, 1  # None: Numba then leaves out what is for the other loss
 INTERCEPT, SMOOTHNESS, STEPS, SEED = range(4)
@@ -84,6 +86,18 @@ MOST_KEPT = 50  # where n_nonzero is None
 MOST_BLOCKS, ROWS_PER_COLUMN = 10, 10  # where n_blocks is None
 RELEASE, GROWTH = 0.9, 1.2  # of the smoothness: at each step, and each time that a step is done again
 SLACK = 1 + 1e-9  # rounding must not decide whether it is
+
+
+EXAMPLE = """Examples
+--------
+>>> import numpy as np
+>>> from aucmax import {name}
+>>> from sklearn.datasets import load_breast_cancer
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> clf = {name}(n_nonzero=5, random_state=0).fit(X, y)
+>>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
+(5, True)
+"""
 
 
 class ThresholdState(NamedTuple):
@@ -116,41 +130,21 @@ class HardThresholdingClassifier(StochasticClassifier):
         Strength of an additional L2 penalty, ``alpha/2 |w|^2`` to the mean loss of a row; the papers have none, 0. None
         uses the same share of the curvature as :class:`aucmax.SHTAUC`: k log(e d / k) / (4 n) for standardised columns.
 
-    random_state : int, RandomState instance or None, default=None
-        The source of the random blocks; with one block, nothing is random.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
         The weights, `n_nonzero` of which are not zero.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
-        "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-    }
+    n_nonzero: int | None = None
+    alpha: float | None = None
+    eta0: float | None = None
+    max_iter: int = 20
+
+    _parameter_constraints = {"n_nonzero": [COUNT, None], "alpha": [NOT_NEGATIVE, None]}  # noqa: RUF012
     _by_variant = {"alpha": (None, 0.0), "_intercept_from_data": (True, False)}  # noqa: RUF012
 
-    _loss: int | None
-
-    def __init__(
-        self,
-        n_nonzero: int | None = None,
-        alpha: float | None = None,
-        eta0: float | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 20,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.n_nonzero = n_nonzero
-        self.alpha = alpha
-        self.eta0 = eta0
+    _loss: ClassVar[int | None]
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.n_nonzero is not None and self.n_nonzero > n_features:
@@ -197,30 +191,12 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         column: blocks that are smaller disagree on which columns matter. With variant="paper" it is 1.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **HardThresholdingClassifier._parameter_constraints,
-        "n_blocks": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    n_blocks: int | None = None
+
+    _parameter_constraints = {"n_blocks": [COUNT, None]}  # noqa: RUF012
     _by_variant = {"n_blocks": (None, 1), "_mixed_blocks": (True, False)}  # noqa: RUF012
 
     shuffle = False
-
-    def __init__(
-        self,
-        *,
-        n_nonzero: int | None = None,
-        alpha: float | None = None,
-        n_blocks: int | None = None,
-        eta0: float | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 20,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_nonzero, alpha, eta0, variant, standardize, max_iter, tol, warm_start, random_state)
-        self.n_blocks = n_blocks
 
     def _order(self, sample: Sample, carry: float, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         return np.arange(len(sample.positive), dtype=np.uint64), carry  # blocks are drawn, not rows
@@ -248,16 +224,17 @@ class BlockThresholdingClassifier(HardThresholdingClassifier):
         return min(max(int(sample.totals.min()) // (ROWS_PER_COLUMN * n_features), 1), MOST_BLOCKS)
 
 
+@add_sections(EXAMPLE, name="SHTAUC")
 class SHTAUC(BlockThresholdingClassifier):
     """Stochastic hard thresholding for AUC maximisation (SHT-AUC): the square loss, with at most k nonzero weights.
 
     Parameters
     ----------
     alpha : float, default=None
-        Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`; the paper has none, 0. None takes the
-        mean curvature of f/2 in a column, 2 where it is standardised, times k log(e d / k) / N: what k of d columns
-        are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs are worth in rows. It vanishes as rows
-        are added. With variant="paper" it is 0.
+        Strength of an additional L2 penalty, as in :class:`aucmax.AUCClassifier`. None is 0, as in the paper, with
+        variant="paper". Else it takes the mean curvature of f/2 in a column, 2 where it is standardised, times
+        k log(e d / k) / N: what k of d columns are worth in parameters, over N = 4 / (1 / n+ + 1 / n-), what the pairs
+        are worth in rows.
 
     eta0 : float, default=None
         The step on f/2; the paper's gamma, a step on f, is eta0 / 2. None takes one over the restricted smoothness,
@@ -271,8 +248,7 @@ class SHTAUC(BlockThresholdingClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - columns are standardised (a shift changes nothing here): the largest weights belong to the best columns only if
       columns have one scale.
@@ -281,30 +257,20 @@ class SHTAUC(BlockThresholdingClassifier):
     - there are as many blocks as the rows allow, where the paper's number is tuned; 1 is put back here.
     - the rows are shuffled once with both classes spread evenly, and the sum over a block is divided by the mean number
       of rows of a block, so that the gradient is unbiased whatever the order and the number of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import SHTAUC
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SHTAUC(n_nonzero=5).fit(X, y)
-    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
-    (5, True)
     """
 
     _loss = SQUARE
 
 
+@add_sections(EXAMPLE, name="StoIHT")
 class StoIHT(BlockThresholdingClassifier):
     """Stochastic iterative hard thresholding (StoIHT): the logistic loss, with at most k nonzero weights.
 
     Parameters
     ----------
     eta0 : float, default=None
-        The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper".
-        This is our choice: Yang et al. print no step and tune none. On rows of norm 1 the loss curves by at most
-        ``(|z|^2 + 1) / 4 = 1/2``, and any step below 4 descends on its block if all weights are kept.
+        The step; None takes one over the restricted smoothness, which is found on the way, and 1 with variant="paper",
+        our choice: on rows of norm 1 any step below 4 descends on its block if all weights are kept.
 
     See Also
     --------
@@ -316,22 +282,13 @@ class StoIHT(BlockThresholdingClassifier):
     The default differs from the papers as :class:`aucmax.SHTAUC` does (docs/measured/variants.md has the gain of each
     in AUC), and the intercept starts at the log-odds of the positives instead of 0, and takes its steps in the unit of
     the columns, which are also centred. It is in `state_`: `intercept_` is found from the scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import StoIHT
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = StoIHT(n_nonzero=5).fit(X, y)
-    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
-    (5, True)
     """
 
     _loss = LOGISTIC
     _by_variant = {"eta0": (None, 1.0)}  # noqa: RUF012
 
 
+@add_sections(EXAMPLE, name="HSGHT")
 class HSGHT(HardThresholdingClassifier):
     """Hybrid stochastic gradient hard thresholding (HSG-HT): the logistic loss on batches that grow.
 
@@ -357,45 +314,15 @@ class HSGHT(HardThresholdingClassifier):
     The default differs from the papers in its columns, steps, penalty and intercept as :class:`aucmax.StoIHT` does
     (docs/measured/variants.md has the gain of each in AUC). The batches of a pass are cut from one random order, so
     that each row is met once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from aucmax import HSGHT
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = HSGHT(n_nonzero=5, random_state=0).fit(X, y)
-    >>> int(np.count_nonzero(clf.coef_)), bool(clf.score(X, y) > 0.98)
-    (5, True)
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **HardThresholdingClassifier._parameter_constraints,
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "growth": [Interval(Real, 1, None, closed="left")],
-    }
+    batch_size: int = 100
+    growth: float = 1.033
+
+    _parameter_constraints = {"batch_size": [COUNT], "growth": [Interval(Real, 1, None, closed="left")]}  # noqa: RUF012
     _by_variant = {"eta0": (None, 3.0), "_cut_batches": (True, False)}  # noqa: RUF012
 
     _loss = LOGISTIC
-
-    def __init__(
-        self,
-        *,
-        n_nonzero: int | None = None,
-        alpha: float | None = None,
-        batch_size: int = 100,
-        growth: float = 1.033,
-        eta0: float | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 20,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_nonzero, alpha, eta0, variant, standardize, max_iter, tol, warm_start, random_state)
-        self.batch_size = batch_size
-        self.growth = growth
 
     def _draw(self, state: ThresholdState, sample: Sample, order: np.ndarray, rng: np.random.RandomState) -> Batches:
         n, t, cut = len(order), state.scalars[STEPS], self._chosen("_cut_batches")

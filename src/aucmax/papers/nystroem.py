@@ -69,9 +69,8 @@ LANDMARK_COPIES = 4  # of the landmarks, scaled and transposed, that are held at
 class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features of a Gaussian kernel by the Nystroem method, with k-means centres as landmarks.
 
-    It is like :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows. With the same
-    number of features, k-means centres approximate the kernel better. The columns are not scaled: if their scales
-    differ, standardise them first.
+    :class:`sklearn.kernel_approximation.Nystroem` draws its landmarks from the rows; as many k-means centres
+    approximate the kernel better. The columns are not scaled: if their scales differ, standardise them first.
 
     Parameters
     ----------
@@ -189,11 +188,8 @@ class KMeansNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         beside, device = X, device_kernels(X)
         X = self._validate_rows(X, reset=True)
         n_components = min(self.n_components, X.shape[0])
-        what, advice = (
-            f"KMeansNystroem with {n_components:,} landmarks on",
-            "take fewer landmarks, or leave out columns",
-        )
-        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, advice)
+        what = f"KMeansNystroem with {n_components:,} landmarks on"
+        check_columns(X.shape[1], LANDMARK_COPIES * n_components, what, "take fewer landmarks, or leave out columns")
         # Always computed, since it raises an error if squares overflow.
         gamma = default_gamma(to_host(X[: min(BANDWIDTH_ROWS, X.shape[0]), :]))
         self.gamma_ = gamma if self.gamma is None else float(self.gamma)

@@ -20,9 +20,6 @@ One step on a row x of the class y = +-1
    place of any one with probability N / k.
 4. The result is the average of the w after each row, in which row t has the mass t, or the last w, as in the paper.
 
-The steps of the paper grow with the number of rows, so that its C has to be found anew for each data set, and for each
-size of it. The steps from the data suit stochastic gradients with a Lipschitz loss, for rows of any norm.
-
 variant="paper"
 ---------------
 C is given (1 unless it is), and the result is the last w.
@@ -30,17 +27,17 @@ C is given (1 unless it is), and the result is the last w.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, jit
+from .._compat import StrOptions, jit
 from .engine.averages import SHARE, AveragedWeights, add_to_average
 from .engine.buffers import ClassBuffers, make_pair, put, reservoir_slots, subtract, take, z_axpy, z_dot, z_norm
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import n_columns
 from .engine.sample import Sample
+from .engine.variant import COUNT, POSITIVE
 
 STEP = 4.0  # of steps from the data; from 1, 2 and 4 the best in one pass on the choice half of the study's data sets
 
@@ -65,24 +62,12 @@ class OAM(OnlineClassifier):
         at once with a gradient (OAMgra).
 
     C : float, default=None
-        The longest step is C / 2, times the rows of the other class that a row in the buffer stands for. It has to fit
-        the scale of the rows and their number. None takes steps that follow the scale of the rows and fall as
-        1 / sqrt(t), and C = 1 with variant="paper", whose values are 2^-10 to 2^10.
+        The longest step is C / 2, times the rows of the other class that a row in the buffer stands for. None takes
+        steps that follow the scale of the rows and fall as 1 / sqrt(t), and C = 1 with variant="paper", whose values
+        are 2^-10 to 2^10.
 
     buffer_size : int, default=100
         Rows of each class that are kept, a uniform sample of those so far.
-
-    average : bool, default=None
-        Whether the result is the average of the weights over the rows, later ones counting for more, or the last ones.
-        None is True, and False with variant="paper".
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders. The buffers are drawn from it too.
-
-    Attributes
-    ----------
-    state_ : OAMState
-        The state of the algorithm, with the rows in the buffers; `partial_fit` and `warm_start` continue from it.
 
     See Also
     --------
@@ -93,8 +78,7 @@ class OAM(OnlineClassifier):
     How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair).
-    - steps follow the scale of the rows and fall, where the paper's grow with the number of rows: C need not be
-      tuned.
+    - steps follow the scale of the rows and fall, where the paper's grow with the number of rows: C need not be tuned.
     - the result is an average, which carries less of the noise of the last rows.
 
     OAMgra is `update="gradient"`.
@@ -110,36 +94,18 @@ class OAM(OnlineClassifier):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
+    update: str = "sequential"
+    C: float | None = None
+    buffer_size: int = 100
+    average: bool | None = None
+    max_iter: int = 1
+
+    _parameter_constraints = {  # noqa: RUF012
         "update": [StrOptions({"sequential", "gradient"})],
-        "C": [Interval(Real, 0, None, closed="neither"), None],
-        "buffer_size": [Interval(Integral, 1, None, closed="left")],
-        "average": ["boolean", None],
+        "C": [POSITIVE, None],
+        "buffer_size": [COUNT],
     }
     _by_variant = {"C": (None, 1.0), "average": (True, False)}  # noqa: RUF012
-
-    def __init__(
-        self,
-        *,
-        update: str = "sequential",
-        C: float | None = None,
-        buffer_size: int = 100,
-        average: bool | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 1,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.update = update
-        self.C = C
-        self.buffer_size = buffer_size
-        self.average = average
-        self.shuffle = shuffle
 
     def _start(self, n_features: int, n_rows: int) -> OAMState:
         return OAMState(AveragedWeights.zeros(n_features), ClassBuffers.empty(self.buffer_size), np.zeros(3))
@@ -152,9 +118,6 @@ class OAM(OnlineClassifier):
         state.buffers.reserve(sample.rows)
         gradient = self.update == "gradient"
         hinge_epoch(state, sample.rows, sample.positive, *drawn, self._chosen("C") or 0.0, gradient)
-
-    def _weights(self, state: OAMState) -> np.ndarray:
-        return state.w.average() if self._chosen("average") else state.w.last()
 
 
 @jit

@@ -19,7 +19,7 @@ One step on row z of the class y = +-1
 3. w -= eta [alpha w - y (z - m) + (z - m)(z - m).w + C w] with m and C of the other class. Without eta0, on step t
    eta = 1 / (k + sqrt(k^2 + k t)), k the mean so far of |z - m|^2 + tr C + alpha, a bound on the curvature that a step
    meets; at most 1 over the curvature of this row. This is the step of the paper's Theorem 2 at any time t, for a least
-   loss of the order of the squared norm of its weights; the experiments of the paper choose a constant eta from a grid.
+   loss of the order of the squared norm of its weights.
 4. The result is the average of the w, in which step t has the mass t, or the last w, as in the paper.
 5. After d, 2d, 4d, ... rows, without eta0, the inverse of the curvature becomes the metric P of all later steps:
 
@@ -36,8 +36,7 @@ Z += z r'. With h the mean of the r of a class and T its count,
     C = Z Z' / T - |h|^2 m m'                                               (centering="paper")
 
 The first has the covariance as its mean. The second is the paper's, and does not centre: |h|^2 is about 1/T, so that
-on data of mean 3 and variance 1 it estimates a variance of 10. The scales 1/tau and 1/sqrt(m) of the paper's r both
-mean 1/sqrt(tau).
+on data of mean 3 and variance 1 it estimates a variance of 10.
 
 variant="paper"
 ---------------
@@ -57,17 +56,17 @@ date through the Gram matrices of the columns of Z+ and Z-.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import REORDER, Interval, StrOptions, jit
+from .._compat import REORDER, StrOptions, jit
 from ..rows.summaries.moments import check_memory
 from .engine.averages import SMALLEST
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import row_axpy, row_dot, row_dots, row_outer, settle, zero_weights
 from .engine.sample import Sample
+from .engine.variant import COUNT, NOT_NEGATIVE, POSITIVE
 
 BLOCK = 256  # rows whose r are drawn at once
 INVERSE = -1.0  # stands for eta0="inverse" in kernels
@@ -113,8 +112,8 @@ class OPAUC(OnlineClassifier):
         covariances take less memory, and they are kept.
 
     centering : {"unbiased", "paper"}, default=None
-        How sketches are centred: so that their mean is the covariance, or as the paper has it, which hardly centres
-        them. None is "unbiased", and "paper" with variant="paper". Not used without `rank`.
+        How sketches are centred: so that their mean is the covariance, or as in the paper, which hardly centres them.
+        None is "unbiased", and "paper" with variant="paper". Not used without `rank`.
 
     alpha : float, default=1e-3
         Regularisation strength, as in :class:`aucmax.AUCClassifier`: the paper's lambda.
@@ -124,15 +123,8 @@ class OPAUC(OnlineClassifier):
         1 / sqrt(t), and 2^-9 with variant="paper", whose values are 2^-12 to 2^10. "inverse" is the step of the paper's
         remark on strong convexity, 1 / (alpha t) in the ball of radius 1 / alpha; not with a `rank`.
 
-    average : bool, default=None
-        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones.
-        None is True, and False with variant="paper".
-
     max_iter : int, default=None
         Number of passes of `fit` over the rows. None is 5, and one with variant="paper".
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random row orders. The sketches are drawn from it too.
 
     See Also
     --------
@@ -140,8 +132,7 @@ class OPAUC(OnlineClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - columns are centred and standardised: a constant step cannot suit columns of different scales.
     - steps follow the scale of the rows and fall: no grid of 23 steps has to be searched.
@@ -163,14 +154,19 @@ class OPAUC(OnlineClassifier):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
+    rank: int | None = None
+    centering: str | None = None
+    alpha: float = 1e-3
+    eta0: float | str | None = None
+    average: bool | None = None
+    max_iter: int | None = None
+
+    _parameter_constraints = {  # noqa: RUF012
+        "rank": [COUNT, None],
         "centering": [StrOptions({"unbiased", "paper"}), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), StrOptions({"inverse"}), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "average": ["boolean", None],
+        "alpha": [NOT_NEGATIVE],
+        "eta0": [POSITIVE, StrOptions({"inverse"}), None],
+        "max_iter": [COUNT, None],
     }
     _by_variant = {  # noqa: RUF012
         "eta0": (None, 2.0**-9),
@@ -179,30 +175,6 @@ class OPAUC(OnlineClassifier):
         "max_iter": (5, 1),
         "_preconditions": (True, False),
     }
-
-    def __init__(
-        self,
-        *,
-        rank: int | None = None,
-        centering: str | None = None,
-        alpha: float = 1e-3,
-        eta0: float | str | None = None,
-        average: bool | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.rank = rank
-        self.centering = centering
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.average = average
-        self.shuffle = shuffle
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if not self._sketches(n_features):

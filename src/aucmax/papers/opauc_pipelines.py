@@ -34,12 +34,11 @@ from .opauc import OPAUC
 # A component is rounding if its standard deviation is at most so many times the rounding of a row's norm.
 ROUNDING = 100
 
-
 # What the docstrings of the pipelines share.
 SECTIONS = """Parameters
 ----------
 n_components : int, default=1000
-    {number}.{center}
+    {number}
 random_state : int, RandomState instance or None, default=None
     What {random} and the order of the rows are drawn from.
 **parameters
@@ -67,8 +66,7 @@ center : bool, default=True
 @add_sections(
     SECTIONS,
     name="OPAUCf",
-    number="Number of features; all, if there are fewer",
-    center="",
+    number="Number of features; all, if there are fewer.",
     random="the features",
     steps='"select"',
 )
@@ -81,8 +79,7 @@ def OPAUCf(n_components: int = 1000, *, random_state: Any = None, **parameters: 
 @add_sections(
     SECTIONS,
     name="OPAUCrp",
-    number="Number of dimensions; at most the number of columns is used",
-    center="",
+    number="Number of dimensions; at most the number of columns is used.",
     random="the projection",
     steps='"scale", "project"',
 )
@@ -97,8 +94,7 @@ def OPAUCrp(n_components: int = 1000, *, random_state: Any = None, **parameters:
 @add_sections(
     SECTIONS,
     name="OPAUCpca",
-    number="Number of components; at most the number of rows or columns is used",
-    center=CENTER,
+    number="Number of components; at most the number of rows or columns is used." + CENTER,
     random="the components (if found at random)",
     steps='"pca"',
 )

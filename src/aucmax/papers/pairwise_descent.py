@@ -26,14 +26,14 @@ may be above the minimum, as may the last of 250 steps; :class:`aucmax.SVMOR` an
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base import RowsClassifier
-from .._compat import Interval, StrOptions
+from .._compat import StrOptions
 from ..losses.rowwise import row_terms
 from ..models.checks import array, real
 from ..rows.arrays import by_class, namespace
@@ -42,6 +42,7 @@ from ..rows.summaries.moments import pooled_std
 from ..search.calibration import Calibration
 from ..solvers.newton import NewtonProblem
 from ..solvers.square import RowProblem, far_shift, near_zero, penalty_scale
+from .engine.variant import NOT_NEGATIVE
 from .gaussian import DescentMixin
 
 
@@ -53,10 +54,6 @@ class RowsDescent(DescentMixin, RowsClassifier):
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" starts at a random point, on unscaled columns.
 
-    standardize : bool, default=None
-        Whether the descent is on standardised columns. None is True, and False with variant="paper". The data are
-        neither changed nor copied, sparse ones stay sparse, and `coef_` is for the original columns.
-
     random_state : int, RandomState instance or None, default=None
         What the random start of variant="paper" is drawn from.
 
@@ -66,7 +63,9 @@ class RowsDescent(DescentMixin, RowsClassifier):
         Steps; 1 where the first led nowhere.
     """
 
-    _parameter_constraints = DescentMixin._parameter_constraints | {"random_state": ["random_state"]}
+    random_state: Any = None
+
+    _parameter_constraints = {"random_state": ["random_state"]}  # noqa: RUF012
 
     def _start(self, w: np.ndarray) -> np.ndarray:
         """Return where the descent starts: w, or a random point of the unit sphere."""
@@ -115,30 +114,10 @@ class PairwiseDescent(RowsDescent):
     1.0
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **RowsDescent._parameter_constraints,
-        "loss": [StrOptions({"hinge", "logistic"})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    loss: str = field(default="hinge", kw_only=False)
+    alpha: float = 0.0
 
-    def __init__(
-        self,
-        loss: str = "hinge",
-        *,
-        alpha: float = 0.0,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 250,
-        tol: float = 1e-7,
-        c: float = 1e-4,
-        beta: float = 0.5,
-        eta0: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
-        self.random_state = random_state
+    _parameter_constraints = {"loss": [StrOptions({"hinge", "logistic"})], "alpha": [NOT_NEGATIVE]}  # noqa: RUF012
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         columns = RowProblem(rows, self._chosen("standardize"), "cg", self.max_iter)
@@ -218,41 +197,19 @@ class LogisticDescent(RowsDescent):
     """
 
     _file_schema = RowsDescent._file_schema | {"alpha_": real, "priors_": array("f", 2)}
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **RowsDescent._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), None],
-        "fit_intercept": ["boolean", None],
-    }
-    _by_variant = {"fit_intercept": (True, False)}  # noqa: RUF012
+    alpha: float | None = None
+    fit_intercept: bool | None = None
 
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        fit_intercept: bool | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 250,
-        tol: float = 1e-7,
-        c: float = 1e-4,
-        beta: float = 0.5,
-        eta0: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        super().__init__(variant, standardize, max_iter, tol, c, beta, eta0)
-        self.random_state = random_state
+    _parameter_constraints = {"alpha": [NOT_NEGATIVE, None], "fit_intercept": ["boolean", None]}  # noqa: RUF012
+    _by_variant = {"fit_intercept": (True, False)}  # noqa: RUF012
 
     def _solve_rows(self, rows: Rows) -> np.ndarray:
         self.priors_ = rows.totals / rows.totals.sum()
         self.alpha_ = float(1 / rows.totals.sum() if self.alpha is None else self.alpha)
         objective = LogisticObjective(rows, self._chosen("standardize"), self._chosen("fit_intercept"), self.alpha_)
         start = self._start(np.zeros(rows.n_features + objective.fit_intercept))
-        advice = (
-            None if self._is_paper else "increase max_iter, tol or alpha, or take LogisticRegression of scikit-learn"
-        )
-        w, offset = objective.split(self._descend(objective, start, advice))
+        advice = "increase max_iter, tol or alpha, or take LogisticRegression of scikit-learn"
+        w, offset = objective.split(self._descend(objective, start, None if self._is_paper else advice))
         self.intercept_ = np.array([offset - objective.center @ w])
         return w
 

@@ -26,11 +26,8 @@ passes. Rows with weights are drawn in proportion to them, and n is their total.
    the last r steps, and above 0 since t >= r and t0 > 0, however large alpha is.
 4. If t is a multiple of `average_every`, w is counted in the average, which is the result.
 
-What is not as in the papers, unless variant="paper"
----------------------------------------------------
 Without eta0 it is one over the mean of |z|^2 over all pairs. PSAM's paper leaves t0 open; Bottou's rule for such steps,
-eta0 = alpha^(-1/4), is for |z| of about 1: on standardised columns its first steps move a score by hundreds, and one
-pass ranks worse by up to 0.006 in AUC. And no step of ASAM is longer than (1 - w.z) / |z|^2, as in PSAM.
+eta0 = alpha^(-1/4), is for |z| of about 1.
 
 In a stream (`partial_fit`) each row makes a step with a row drawn uniformly from a reservoir: up to 100 rows of the
 other class so far. It then goes into the reservoir of its own class. The mean of |z|^2 is over the pairs so far.
@@ -44,17 +41,18 @@ weights and nothing else.
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import Interval, jit
+from .._compat import jit
+from .._docs import add_sections
 from .engine.averages import SCALE, SHARE, AveragedWeights, add_to_average, pair_score, pair_step, shrink
 from .engine.buffers import ClassBuffers, make_pair, put, reservoir_slots, subtract, take, z_axpy, z_dot, z_norm
 from .engine.epochs import OnlineClassifier, StochasticClassifier
 from .engine.row_access import KernelRows, n_columns, pair_norm
 from .engine.sample import Sample
+from .engine.variant import COUNT, EXAMPLE, POSITIVE
 
 RESERVOIR = 100  # rows of each class that a stream keeps, as OAM does
 # The kinds of step 2: PSAM's, ASAM's with a limit, and ASAM's as published.
@@ -124,6 +122,10 @@ class PairSamplingClassifier(StochasticClassifier):
 
     Parameters
     ----------
+    alpha : float, default=1e-3
+        Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The lambda of the
+        paper of ASAM, whose values are 10^-10 to 10^-7, and the gamma of the paper of PSAM.
+
     eta0 : float, default=None
         The step is 1 / (alpha t + 1 / eta0) after t steps; the papers' t0 is 1 / (alpha eta0). None takes 1 over the
         mean squared distance of the pairs, and alpha^(-1/4) with variant="paper": Bottou's rule, since the papers leave
@@ -137,17 +139,18 @@ class PairSamplingClassifier(StochasticClassifier):
 
     max_iter : int, default=5
         Number of passes; each takes as many steps as there are rows.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random pairs.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "regularize_every": [Interval(Integral, 1, None, closed="left")],
-        "average_every": [Interval(Integral, 1, None, closed="left")],
+    alpha: float = 1e-3
+    eta0: float | None = None
+    regularize_every: int = 16
+    average_every: int = 16
+    max_iter: int = 5
+
+    _parameter_constraints = {  # noqa: RUF012
+        "alpha": [POSITIVE],
+        "regularize_every": [COUNT],
+        "average_every": [COUNT],
     }
 
     shuffle = False  # the pairs are random as they are
@@ -157,26 +160,6 @@ class PairSamplingClassifier(StochasticClassifier):
     @abstractmethod
     def _step(self) -> int:
         """Return the kind of the steps, one of the three above."""
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-3,
-        eta0: float | None = None,
-        regularize_every: int = 16,
-        average_every: int = 16,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 5,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.regularize_every = regularize_every
-        self.average_every = average_every
 
     def _start(self, n_features: int, n_rows: int) -> PairState:
         return PairState(AveragedWeights.zeros(n_features), np.zeros(3), ClassBuffers.empty(RESERVOIR))
@@ -203,18 +186,10 @@ class PairSamplingClassifier(StochasticClassifier):
         if known:
             state.scalars[1:] = state.scalars[0], sample.mean_norm
 
-    def _weights(self, state: PairState) -> np.ndarray:
-        return state.w.average()
 
-
+@add_sections(EXAMPLE, name="ASAM", parameters="")
 class ASAM(PairSamplingClassifier):
     """Accelerated stochastic AUC maximisation: the smoothed pairwise hinge loss, by gradients on random pairs.
-
-    Parameters
-    ----------
-    alpha : float, default=1e-3
-        Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's lambda,
-        whose values are 10^-10 to 10^-7.
 
     See Also
     --------
@@ -225,8 +200,8 @@ class ASAM(PairSamplingClassifier):
     How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC:
 
     - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
-    - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so, and its first steps on others move
-      a score by hundreds.
+    - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so. On standardised columns its first
+      steps move a score by hundreds, and one pass ranks worse by up to 0.006 in AUC.
     - no step is longer than ``(1 - w.z) / |z|^2``, which takes the pair to its target, as in PSAM: pairs that are much
       longer than others cannot do harm.
 
@@ -235,15 +210,6 @@ class ASAM(PairSamplingClassifier):
 
     The defaults were chosen on validation rows of eight data sets: on none of them was another alpha up to 0.01 better
     by more than 0.002 in AUC, for ASAM or PSAM.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import ASAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = ASAM(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
     """
 
     _by_variant = {"_limited": (True, False)}  # noqa: RUF012
@@ -253,13 +219,9 @@ class ASAM(PairSamplingClassifier):
         return LIMITED if self._chosen("_limited") else GRADIENT
 
 
+@add_sections(EXAMPLE, name="PSAM", parameters="")
 class PSAM(PairSamplingClassifier):
     """Proximal stochastic AUC maximisation: the pairwise hinge loss, by proximal maps on random pairs.
-
-    Parameters
-    ----------
-    alpha : float, default=1e-3
-        Regularisation strength, above 0: the penalty ``alpha/2 |w|^2`` to the mean loss of a pair. The paper's gamma.
 
     See Also
     --------
@@ -267,20 +229,10 @@ class PSAM(PairSamplingClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - columns are standardised (a shift changes no pair): the penalty then does not depend on their units.
     - eta0 follows the scale of the rows: Bottou's rule is for pairs of norm 1 or so.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import PSAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = PSAM(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
     """
 
     _step = PROXIMAL

@@ -35,18 +35,35 @@ products of these, and m is their sum.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
 from .._base import RowsClassifier
 from .._compat import Interval
+from .._docs import add_sections
 from ..models.checks import measured, real
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
 from ..solvers.problem import Objective
-from .engine.variant import VariantMixin
+from .engine.variant import POSITIVE, VariantMixin
+from .registry import PAPERS
+
+# The last sections of the docstrings.
+SECTIONS = """References
+----------
+.. [1] {paper}
+
+Examples
+--------
+>>> from sklearn.datasets import load_breast_cancer
+>>> from aucmax import {name}
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> clf = {name}().fit(X[:400], y[:400])
+>>> round(clf.score(X[400:], y[400:]), 3)
+{auc}
+"""
 
 
 class RankSVM(VariantMixin, RowsClassifier):
@@ -56,10 +73,6 @@ class RankSVM(VariantMixin, RowsClassifier):
     ----------
     variant : {"adaptive", "paper"}, default="adaptive"
         "paper" leaves the columns unscaled. The minimum has no other variant.
-
-    standardize : bool, default=None
-        Whether the penalty is on the weights of standardised columns. None is True, and False with variant="paper".
-        The data are neither changed nor copied, sparse ones stay sparse, and `coef_` is for the original columns.
 
     tol : float, default=1e-6
         Where the solver stops: with the hinge the duality gap over the objective, with the squared hinge the norm of
@@ -73,36 +86,24 @@ class RankSVM(VariantMixin, RowsClassifier):
     alpha_ : float
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / C.
 
+    dual_gap_ : float
+        With the hinge, the objective less a lower bound of its minimum.
+
     n_iter_ : int
         Iterations; 1 where none was needed.
     """
 
     _file_schema = RowsClassifier._file_schema | {"alpha_": real, "dual_gap_": measured}
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
+    C: float = 10.0
+    variant: str = "adaptive"
+    standardize: bool | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
 
-    _loss: str
+    _parameter_constraints = {"C": [POSITIVE], "tol": [Interval(Real, 0, 1, closed="neither")]}  # noqa: RUF012
 
-    def __init__(
-        self,
-        *,
-        C: float = 10.0,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        self.C = C
-        self.variant = variant
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+    _loss: ClassVar[str]
 
     def _factor(self, n_pairs: float) -> float:
         """Return what the mean loss of a pair is multiplied by in the objective."""
@@ -119,6 +120,7 @@ class RankSVM(VariantMixin, RowsClassifier):
         return found.weights
 
 
+@add_sections(SECTIONS, name="BAM", paper=PAPERS["BAM"], auc="0.999")
 class BAM(RankSVM):
     """Batch AUC maximisation: the squared pairwise hinge loss, minimised exactly.
 
@@ -139,44 +141,22 @@ class BAM(RankSVM):
     --------
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
     NBAM : The same on the features of a Gaussian kernel.
-
-    References
-    ----------
-    .. [1] O. Chapelle and S. S. Keerthi, "Efficient algorithms for ranking with SVMs", Information Retrieval 13 (2010).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import BAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = BAM().fit(X[:400], y[:400])
-    >>> round(clf.score(X[400:], y[400:]), 3)
-    0.999
     """
 
-    _loss = "squared_hinge"
+    C: float = 1e-4
 
-    def __init__(
-        self,
-        *,
-        C: float = 1e-4,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
+    _loss = "squared_hinge"
 
     def _factor(self, n_pairs: float) -> float:
         return 2 * self.C * n_pairs
 
 
+@add_sections(SECTIONS, name="SVMPerf", paper=PAPERS["SVM-perf"], auc="0.999")
 class SVMPerf(RankSVM):
     """SVM-perf: the support vector machine for multivariate performance measures, with AUC for the measure.
 
     It minimises ``1/2 |w|^2 + C xi``, xi the least slack with which any pairs swapped score less than the true order by
-    as much as they cost, in percent of AUC. That is 100 times the mean of max(0, 1 - w.z) over all pairs of a positive
-    row x+ and a negative row x-, with z = x+ - x-.
+    as much as they cost, in percent of AUC: 100 times the mean of max(0, 1 - w.z) over all pairs, z = x+ - x-.
 
     Parameters
     ----------
@@ -188,88 +168,45 @@ class SVMPerf(RankSVM):
     alpha_ : float
         The alpha of :class:`aucmax.AUCClassifier` that gives the same weights: 1 / (100 C).
 
-    dual_gap_ : float
-        The objective less a lower bound of its minimum.
-
     See Also
     --------
     SVMOR : The same with 100 times the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
-
-    References
-    ----------
-    .. [1] T. Joachims, "A support vector method for multivariate performance measures", ICML (2005).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import SVMPerf
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SVMPerf().fit(X[:400], y[:400])
-    >>> round(clf.score(X[400:], y[400:]), 3)
-    0.999
     """
 
-    _loss = "hinge"
+    C: float = 0.1
 
-    def __init__(
-        self,
-        *,
-        C: float = 0.1,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(C=C, variant=variant, standardize=standardize, tol=tol, max_iter=max_iter)
+    _loss = "hinge"
 
     def _factor(self, n_pairs: float) -> float:
         return 100 * self.C
 
 
+@add_sections(SECTIONS, name="SVMOR", paper=PAPERS["SVM-OR"], auc="0.999")
 class SVMOR(RankSVM):
     """SVM-OR: the ordinal regression SVM of two ranks, the pairwise hinge loss minimised exactly.
 
-    It minimises ``1/2 |w|^2 + C mean max(0, 1 - w.z)``, the mean over all pairs of a positive row x+ and a negative row
-    x-, with z = x+ - x-.
+    It minimises ``1/2 |w|^2 + C mean max(0, 1 - w.z)``, the mean over all pairs, z = x+ - x-.
 
     Parameters
     ----------
     C : float, default=10.0
         Weight of the loss, above 0.
 
-    Attributes
-    ----------
-    dual_gap_ : float
-        The objective less a lower bound of its minimum.
-
     See Also
     --------
     SVMPerf : The same with a hundredth of the C.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
-
-    References
-    ----------
-    .. [1] T. Joachims, "Training linear SVMs in linear time", KDD (2006).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import SVMOR
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SVMOR().fit(X[:400], y[:400])
-    >>> round(clf.score(X[400:], y[400:]), 3)
-    0.999
     """
 
     _loss = "hinge"
 
 
+@add_sections(SECTIONS, name="LSSVM", paper=PAPERS["OPAUC"], auc="0.998")
 class LSSVM(RankSVM):
     """LS-SVM: the least squares ranking SVM, the pairwise square loss minimised exactly.
 
-    It minimises ``1/2 |w|^2 + C/2 mean (1 - w.z)^2``, the mean over all pairs of a positive row x+ and a negative row
-    x-, with z = x+ - x-.
+    It minimises ``1/2 |w|^2 + C/2 mean (1 - w.z)^2``, the mean over all pairs, z = x+ - x-.
 
     Parameters
     ----------
@@ -281,19 +218,6 @@ class LSSVM(RankSVM):
     OPAUC : The same objective on a stream, in one pass.
     GaussianAUC : The same direction, with its ridge from the moments.
     AUCClassifier : The same loss, with its regularisation chosen by cross-validation.
-
-    References
-    ----------
-    .. [1] W. Gao, R. Jin, S. Zhu and Z.-H. Zhou, "One-pass AUC optimization", ICML (2013).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import LSSVM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LSSVM().fit(X[:400], y[:400])
-    >>> round(clf.score(X[400:], y[400:]), 3)
-    0.998
     """
 
     _loss = "squared"

@@ -19,10 +19,9 @@ One step on row t, with all gradients at the old values
 ---------------------------------------------------
 1. p is the share of the positives in rows 1..t; until both classes were seen, nothing more is done.
 2. The step is gamma = eta0 / sqrt(t). Without eta0 it is 1 / (4 p (1 - p) sqrt(t)) for a, b and c, and that over the
-   mean of |z|^2 so far for w: the steps of the paper, whose rows have norm 1, for rows of any norm and for classes of
-   any share. The curvature of the objective is in proportion to p (1 - p), so the same steps would hardly move if one
-   class were rare. No step passes the target of its own row: with q = 1 - p at a positive and p at a negative row,
-   gamma is at most 1 / (2 q), and for w at most 1 / (4 q |z|^2).
+   mean of |z|^2 so far for w: the curvature of the objective is in proportion to p (1 - p). No step passes the target
+   of its own row: with q = 1 - p at a positive and p at a negative row, gamma is at most 1 / (2 q), and for w at most
+   1 / (4 q |z|^2).
 3. y = +1:  w -= gamma 2 (1 - p)(s - a - 1 - c) z;  a += gamma 2 (1 - p)(s - a);  c -= gamma 2 (1 - p)(s + p c)
    y = -1:  w -= gamma 2 p (s - b + 1 + c) z;       b += gamma 2 p (s - b);       c += gamma 2 p (s - (1 - p) c)
 4. regSOLAM: w /= 1 + gamma 2 p (1 - p) alpha.
@@ -44,16 +43,18 @@ variant="paper"
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import Interval, jit
+from .._compat import jit
+from .._docs import add_sections
 from .engine.averages import AveragedWeights, add_to_average, data_step, score, shrink, step_in_ball
 from .engine.epochs import OnlineClassifier
 from .engine.row_access import fetch_ahead
 from .engine.sample import Sample
+from .engine.variant import EXAMPLE, POSITIVE
 
 
 class SaddleState(NamedTuple):
@@ -63,14 +64,11 @@ class SaddleState(NamedTuple):
     scalars: np.ndarray  # shape (7,): rows and positives so far, a, b, c, and the mean and the largest |z|^2
 
 
-class SOLAM(OnlineClassifier):
-    """Stochastic online AUC maximisation: the pairwise square loss over a ball, in O(nonzeros) a row.
+class SaddlePointClassifier(OnlineClassifier):
+    """A classifier by steps on the saddle function.
 
     Parameters
     ----------
-    radius : float, default=10.0
-        Bound on the norm of the weights of the standardised columns, the paper's R.
-
     eta0 : float, default=None
         The step on row t is eta0 / sqrt(t), with eta0 the zeta of the paper. None takes 1 over the mean squared norm of
         the rows and over 4 p (1 - p), p the share of the positives; with variant="paper" 1, the least of the paper's
@@ -79,65 +77,17 @@ class SOLAM(OnlineClassifier):
     average : bool, default=True
         Whether the result is the average of the weights over all steps, later ones counting for more (with
         variant="paper" in proportion to the steps), or the last ones.
-
-    See Also
-    --------
-    RegSOLAM : With an L2 penalty instead of the ball.
-    AUCClassifier : The exact minimiser.
-
-    Notes
-    -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
-
-    - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
-      large units.
-    - without eta0, the steps of w are those for rows of norm 1 (the paper's rows), whatever their norm is, and no row
-      moves its own score past its target: eta0 need not be tuned.
-    - these steps are longer if one class is rare, in proportion to 1 / (p (1 - p)).
-    - nothing is averaged before both classes were seen, and later weights count for more.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import SOLAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SOLAM(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
-        "radius": [Interval(Real, 0, None, closed="neither")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean"],
-    }
+    eta0: float | None = None
+    average: bool = True
+
+    _parameter_constraints = {"average": ["boolean"]}  # noqa: RUF012
     _by_variant = {"eta0": (None, 1.0)}  # noqa: RUF012
 
-    def __init__(
-        self,
-        *,
-        radius: float = 10.0,
-        eta0: float | None = None,
-        average: bool = True,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 15,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.radius = radius
-        self.eta0 = eta0
-        self.average = average
-        self.shuffle = shuffle
-
+    @abstractmethod
     def _penalty(self) -> tuple[float, float]:
         """Return alpha and the radius."""
-        return 0.0, self.radius
 
     def _start(self, n_features: int, n_rows: int) -> SaddleState:
         return SaddleState(AveragedWeights.zeros(n_features), np.zeros(7))
@@ -151,11 +101,42 @@ class SOLAM(OnlineClassifier):
         else:
             saddle_epoch(state, *rows, eta0 or 0.0, *self._penalty())
 
-    def _weights(self, state: SaddleState) -> np.ndarray:
-        return state.w.average() if self.average else state.w.last()
+
+@add_sections(EXAMPLE, name="SOLAM", parameters="")
+class SOLAM(SaddlePointClassifier):
+    """Stochastic online AUC maximisation: the pairwise square loss over a ball, in O(nonzeros) a row.
+
+    Parameters
+    ----------
+    radius : float, default=10.0
+        Bound on the norm of the weights of the standardised columns, the paper's R.
+
+    See Also
+    --------
+    RegSOLAM : With an L2 penalty instead of the ball.
+    AUCClassifier : The exact minimiser.
+
+    Notes
+    -----
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
+
+    - columns are centred and standardised: rows that are far from zero tell mostly where they are, and so do columns of
+      large units.
+    - without eta0, steps follow the norm of the rows, which is 1 in the paper, and the share of the rarer class, and no
+      row moves its own score past its target: eta0 need not be tuned.
+    - nothing is averaged before both classes were seen, and later weights count for more.
+    """
+
+    radius: float = 10.0
+
+    _parameter_constraints = {"radius": [POSITIVE]}  # noqa: RUF012
+
+    def _penalty(self) -> tuple[float, float]:
+        return 0.0, self.radius
 
 
-class RegSOLAM(SOLAM):
+@add_sections(EXAMPLE, name="RegSOLAM", parameters="alpha=0.01, ")
+class RegSOLAM(SaddlePointClassifier):
     """SOLAM with an L2 penalty instead of the ball (regSOLAM): the objective of `AUCClassifier`, in O(nonzeros) a row.
 
     Parameters
@@ -171,50 +152,17 @@ class RegSOLAM(SOLAM):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
-    - columns are centred and standardised, as in :class:`aucmax.SOLAM`.
-    - steps follow the norms of the rows, as in :class:`aucmax.SOLAM`.
+    - columns, steps and the average are as in :class:`aucmax.SOLAM`.
     - the penalty counts for p (1 - p): what is minimised is the paper's problem (3), whose (6) is another one.
-    - the penalty is a proximal step: no step takes weights past 0, however strong it is; and the average is the one of
-      :class:`aucmax.SOLAM`. This is measured together with p (1 - p), and with steps from the paper's grid on both
-      sides.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import RegSOLAM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = RegSOLAM(alpha=0.01, random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
+    - the penalty is a proximal step: no step takes weights past 0, however strong it is. It is measured together with
+      the average and p (1 - p), with steps from the paper's grid on both sides.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **{name: kinds for name, kinds in SOLAM._parameter_constraints.items() if name != "radius"},
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-    }
+    alpha: float = 1e-3
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-3,
-        eta0: float | None = None,
-        average: bool = True,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 15,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        OnlineClassifier.__init__(self, variant, standardize, max_iter, tol, warm_start, random_state)
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.average = average
-        self.shuffle = shuffle
+    _parameter_constraints = {"alpha": [POSITIVE]}  # noqa: RUF012
 
     def _penalty(self) -> tuple[float, float]:
         return self.alpha, 1 / np.sqrt(self.alpha)

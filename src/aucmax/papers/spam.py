@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import dataclasses
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,7 @@ from .engine.epochs import StochasticClassifier
 from .engine.proximal import soft_threshold
 from .engine.row_access import combine_rows, coordinates, fetch_ahead, score_rows, steps_per_sweep, weight_vector
 from .engine.sample import Sample
+from .engine.variant import NOT_NEGATIVE
 
 
 class SPAMState(NamedTuple):
@@ -94,9 +95,8 @@ class SPAM(StochasticClassifier):
         the rows, and 1 with variant="paper", whose values are 10^-5 to 10^2.
 
     average : bool, default=None
-        Whether the result is the average of the weights over all steps or the last ones. None takes the average and,
-        with "l1" and "elasticnet", makes it sparse by a proximal gradient step on the whole training set; with
-        variant="paper" it takes the average as it is.
+        Whether the result is the average of the weights over all steps or the last ones. None takes the average, which
+        an L1 penalty makes sparse by a proximal gradient step on all rows, unless variant="paper" is given.
 
     See Also
     --------
@@ -109,12 +109,10 @@ class SPAM(StochasticClassifier):
     - columns are centred and standardised: rows that are far from zero tell mostly where they are.
     - without eta0, steps follow the scale of the rows, and no row moves its own score past its target.
     - alpha is beside f/2, as for all classifiers here, and not beside p (1 - p) f: it does not depend on the classes.
-    - an L1 penalty is taken for several steps at once on sparse rows, so that a step costs O(nonzeros) and not
-      O(n_features).
+    - an L1 penalty is taken for several steps at once on sparse rows, so that a step costs O(nonzeros).
     - with an L1 penalty the result is made sparse in the end.
 
-    SPAMl1 and SPAMl1l2 are `penalty="l1"` and `penalty="elasticnet"`. The grid of SPAMl1l2 in
-    `aucmax.papers.ALGORITHMS` is one of alpha, with both parts equal.
+    SPAMl1 and SPAMl1l2 are `penalty="l1"` and `penalty="elasticnet"`.
 
     Examples
     --------
@@ -126,13 +124,17 @@ class SPAM(StochasticClassifier):
     (True, True)
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **StochasticClassifier._parameter_constraints,
+    penalty: str = "l2"
+    alpha: float = 1e-3
+    l1_ratio: float = 0.5
+    eta0: float | None = None
+    average: bool | None = None
+    shuffle: bool = True
+
+    _parameter_constraints = {  # noqa: RUF012
         "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [NOT_NEGATIVE],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean", None],
     }
     _by_variant = {  # noqa: RUF012
         "eta0": (None, 1.0),
@@ -140,30 +142,6 @@ class SPAM(StochasticClassifier):
         "_beside_half_loss": (True, False),
         "_thresholds_together": (True, False),
     }
-
-    def __init__(
-        self,
-        *,
-        penalty: str = "l2",
-        alpha: float = 1e-3,
-        l1_ratio: float = 0.5,
-        eta0: float | None = None,
-        average: bool | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 15,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.eta0 = eta0
-        self.average = average
-        self.shuffle = shuffle
 
     def _penalties(self) -> tuple[float, float]:
         """Return the strengths of the L1 and the L2 part."""
@@ -184,9 +162,6 @@ class SPAM(StochasticClassifier):
         rows = sample.rows, sample.norms, sample.positive, sample.means, sample.projections, drawn
         eta0 = self._chosen("eta0") or 0.0
         proximal_epoch(state, *rows, eta0, beside * l1, beside * l2, p, sample.mean_norm, stride)
-
-    def _weights(self, state: SPAMState) -> np.ndarray:
-        return state.w.last() if self.average is False else state.w.average()
 
     def _finish(self, w: np.ndarray, sample: Sample) -> np.ndarray:
         l1, l2 = self._penalties()

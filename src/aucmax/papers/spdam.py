@@ -67,7 +67,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -86,6 +86,7 @@ from .engine.row_access import (
     zero_weights,
 )
 from .engine.sample import Sample, draw_batches
+from .engine.variant import COUNT, NOT_NEGATIVE, POSITIVE
 
 SLACK = 1 + 1e-9  # rounding must not break a condition of the proof
 
@@ -208,15 +209,6 @@ class SPDAM(StochasticClassifier):
     theta : float, default=None
         How far to look ahead, from 0 to 1, under the same terms; None takes the least that the proof allows.
 
-    variant : {"adaptive", "paper"}, default="adaptive"
-        "paper" takes the steps of the paper's theorem, on batches drawn independently, and leaves the columns as they
-        are; the notes list what differs.
-
-    standardize : bool, default=None
-        Whether the penalty is on the weights of columns divided by their standard deviations. None is True, and False
-        with variant="paper". With variant="adaptive" `fit` also centres the columns, even if this is False. The data
-        are not changed, and `coef_` is for the columns as they are.
-
     max_iter : int, default=2000
         Limit of passes over the rows.
 
@@ -226,9 +218,6 @@ class SPDAM(StochasticClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the state of the last call, random numbers included: two fits of 5 passes are the
         same as one of 10. The rows must be as many as in the last call, since each has a dual variable.
-
-    random_state : int, RandomState instance or None, default=None
-        The source of the random batches.
 
     Attributes
     ----------
@@ -241,8 +230,7 @@ class SPDAM(StochasticClassifier):
 
     Notes
     -----
-    How the default differs from the paper, and why; docs/measured/variants.md has the gain of each in AUC, and
-    docs/guide/misprints.md the misprints of the paper:
+    How the default differs from the paper (gains: docs/measured/variants.md; misprints: docs/guide/misprints.md):
 
     - columns are standardised (a shift changes nothing here): the penalty then does not depend on their units.
     - the steps are as long as the proof allows: for batches of 10% of a9a the bound r that limits them is 70 instead of
@@ -265,38 +253,22 @@ class SPDAM(StochasticClassifier):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **{name: kinds for name, kinds in StochasticClassifier._parameter_constraints.items() if name != "shuffle"},
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        **{name: [Interval(Real, 0, None, closed="neither"), None] for name in ("radius", "sigma", "tau")},
+    alpha: float = 0.1
+    radius: float | None = None
+    batch_size: float = 0.1
+    sigma: float | None = None
+    tau: float | None = None
+    theta: float | None = None
+    max_iter: int = 2000
+    tol: float | None = 1e-6
+
+    _parameter_constraints = {  # noqa: RUF012
+        "alpha": [NOT_NEGATIVE],
+        **{name: [POSITIVE, None] for name in ("radius", "sigma", "tau")},
         "theta": [Interval(Real, 0, 1, closed="both"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right")],
+        "batch_size": [COUNT, Interval(RealNotInt, 0, 1, closed="right")],
     }
     _by_variant = {"_long_steps": (True, False), "_partition": (True, False)}  # noqa: RUF012
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.1,
-        radius: float | None = None,
-        batch_size: float = 0.1,
-        sigma: float | None = None,
-        tau: float | None = None,
-        theta: float | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 2000,
-        tol: float | None = 1e-6,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.alpha = alpha
-        self.radius = radius
-        self.batch_size = batch_size
-        self.sigma = sigma
-        self.tau = tau
-        self.theta = theta
 
     def _check_parameters(self, n_rows: int, n_features: int) -> None:
         if self.alpha == 0 and self.radius is None:

@@ -64,14 +64,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import Interval, StrOptions, jit
+from .._compat import StrOptions, jit
+from .._docs import add_sections
 from ..losses.rowwise import logistic_terms
 from ..rows.protocol import Rows
 from ..solvers.candidate import Candidate
@@ -82,6 +82,7 @@ from .engine.averages import AveragedWeights, add_to_average, score, shrink, ste
 from .engine.epochs import EpochLoop, OnlineClassifier
 from .engine.row_access import combine_rows, coordinates, n_columns, score_rows, weight_vector
 from .engine.sample import Sample
+from .engine.variant import EXAMPLE, POSITIVE
 
 SQUARE, EXPONENTIAL, LOGISTIC = range(3)
 STEADY = 1000  # rows after which the steps fall
@@ -129,10 +130,6 @@ class UnivariateClassifier(OnlineClassifier):
         never overshoot, whatever it is. With variant="paper" the step is eta0 itself, the paper's eta, and a plain
         gradient step; None is 2^-9 then, and the paper's values are 2^-12 to 2^10.
 
-    average : bool, default=None
-        Whether the result is the average of the weights over all steps, in which step t weighs t, or the last ones.
-        None is True, and False with variant="paper".
-
     Attributes
     ----------
     n_iter_ : int
@@ -143,38 +140,15 @@ class UnivariateClassifier(OnlineClassifier):
         at 0.
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **OnlineClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither"), None],
-        "solver": [StrOptions({"sgd", "exact"})],
-        "eta0": [Interval(Real, 0, None, closed="neither"), None],
-        "average": ["boolean", None],
-    }
+    alpha: float | None = None
+    solver: str = "sgd"
+    eta0: float | None = None
+    average: bool | None = None
+
+    _parameter_constraints = {"alpha": [POSITIVE, None], "solver": [StrOptions({"sgd", "exact"})]}  # noqa: RUF012
     _by_variant = {"eta0": (None, 2.0**-9), "average": (True, False)}  # noqa: RUF012
 
     _loss: ClassVar[int]  # SQUARE, EXPONENTIAL or LOGISTIC
-
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        solver: str = "sgd",
-        eta0: float | None = None,
-        average: bool | None = None,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int = 15,
-        tol: float | None = None,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(variant, standardize, max_iter, tol, warm_start, random_state)
-        self.alpha = alpha
-        self.solver = solver
-        self.eta0 = eta0
-        self.average = average
-        self.shuffle = shuffle
 
     partial_fit = available_if(lambda self: self.solver == "sgd")(OnlineClassifier.partial_fit)
 
@@ -194,9 +168,6 @@ class UnivariateClassifier(OnlineClassifier):
         if self.alpha is None:
             return 0.0 if self._is_paper and self.solver == "sgd" else 1e-2
         return self.alpha
-
-    def _weights(self, state: UnivariateState) -> np.ndarray:
-        return state.w.average() if self._chosen("average") else state.w.last()
 
     def _run(self, loop: EpochLoop, progress: dict[str, Any]) -> dict[str, Any]:
         if self.solver == "sgd":
@@ -229,6 +200,7 @@ class UnivariateClassifier(OnlineClassifier):
         return newton(objective, np.zeros(loop.rows.n_features + 1))
 
 
+@add_sections(EXAMPLE, name="UniSqu", parameters="")
 class UniSqu(UnivariateClassifier):
     """Univariate square loss with class weights (Uni-Squ): class-balanced least squares.
 
@@ -247,19 +219,8 @@ class UniSqu(UnivariateClassifier):
     - columns are centred and standardised.
     - steps are implicit: no row overshoots, where a gradient step on the exponential loss of a long row may be of any
       length. They follow the scale of the rows and fall; there is an intercept, so that a shift changes nothing; and
-      class weights are from the rows so far, in `fit` as in streams. These are one kernel, and are measured
-      together, over the best of eight constant steps.
-    - the result is an average.
-    - there is a penalty.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import UniSqu
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = UniSqu(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
+      class weights are from the rows so far. These are measured together, over the best of eight constant steps.
+    - the result is an average, and there is a penalty.
     """
 
     _loss = SQUARE
@@ -267,17 +228,16 @@ class UniSqu(UnivariateClassifier):
     def _minimise(self, objective: UnivariateObjective, loop: EpochLoop) -> tuple[np.ndarray, list[float]]:
         if self._is_paper:
             return super()._minimise(objective, loop)
-        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_PLAIN_CG).problem(
-            loop.rows
-        )
+        pairwise = PairwiseObjective("squared", standardize=self._chosen("standardize"), max_iter=MAX_PLAIN_CG)
         unit = np.where(loop.scaling.unit == 0, 1.0, loop.scaling.unit)  # 0 for constant columns, whose weight is 0
-        v = pairwise.solve(Candidate(self._strength() / 2), TOL / 10).weights / unit
+        v = pairwise.problem(loop.rows).solve(Candidate(self._strength() / 2), TOL / 10).weights / unit
         low, high = objective.means
         w = v / (1 - v @ (high - low) / 2)
         # What rounding left, where columns are nearly dependent, Newton's method takes away.
         return newton(objective, np.append(w, -w @ (low + high) / 2))
 
 
+@add_sections(EXAMPLE, name="UniExp", parameters="")
 class UniExp(UnivariateClassifier):
     """Univariate exponential loss with class weights (Uni-Exp).
 
@@ -287,25 +247,14 @@ class UniExp(UnivariateClassifier):
 
     See Also
     --------
-    UniSqu, UniLog : The square and the logistic loss.
-
-    Notes
-    -----
-    The default differs from the papers as :class:`aucmax.UniSqu` does.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import UniExp
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = UniExp(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
+    UniSqu : The square loss, with notes on how the default differs from the papers.
+    UniLog : The logistic loss.
     """
 
     _loss = EXPONENTIAL
 
 
+@add_sections(EXAMPLE, name="UniLog", parameters="")
 class UniLog(UnivariateClassifier):
     """Univariate logistic loss with class weights (Uni-Log): class-balanced logistic regression.
 
@@ -314,20 +263,8 @@ class UniLog(UnivariateClassifier):
 
     See Also
     --------
-    UniSqu, UniExp : The square and the exponential loss.
-
-    Notes
-    -----
-    The default differs from the papers as :class:`aucmax.UniSqu` does.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from aucmax import UniLog
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = UniLog(random_state=0).fit(X, y)
-    >>> bool(clf.score(X, y) > 0.99)
-    True
+    UniSqu : The square loss, with notes on how the default differs from the papers.
+    UniExp : The exponential loss.
     """
 
     _loss = LOGISTIC

@@ -4,7 +4,7 @@ An algorithm is a subclass that gives three things:
 
 - `_start(n_features, n_rows)`: the state it starts from, a named tuple of arrays;
 - `_epoch(state, sample, drawn)`: one pass over the rows of a `Sample`, changing the arrays in place;
-- `_weights(state)`: the weight vector that the state stands for.
+- `_weights(state)`: the weight vector that the state stands for, unless it holds `AveragedWeights` by the name of `w`.
 
 `drawn` is what the pass visits: an order of the rows, unless the algorithm has a `_draw` of its own. All random numbers
 of a pass are drawn there.
@@ -13,10 +13,7 @@ of a pass are drawn there.
 (`rows.iterate`) calls the loop once for each block of rows and asks it after each pass whether to go on. Rows in memory
 are one block, so a file differs in nothing but the number of blocks.
 
-All algorithms work on columns that `fit` has shifted by their means and, unless `standardize=False`, divided by their
-standard deviations (`row_access` does so on the fly; X is neither changed nor, if dense, copied). With
-`variant="paper"` the columns are as they are, neither shifted nor divided, unless `standardize=True`. `coef_` is for
-the columns as they are.
+Columns are shifted and scaled on the fly, by `row_access`: X is neither changed nor, if dense, copied.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ import copy
 import functools
 import warnings
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -34,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..._base import LinearAUCClassifier, all_or_nothing
-from ..._compat import Interval, _fit_context, jit
+from ..._compat import _fit_context, jit
 from ...models.checks import Check, Sizes, anything, array, instance, named_tuple, real
 from ...rows.memory import MemoryRows, scores_of
 from ...rows.protocol import Rows, Targets
@@ -45,7 +41,7 @@ from ...search.calibration import Calibration, calibrate, calibrate_gaussian
 from .buffers import ClassBuffers
 from .row_access import coefficients
 from .sample import Sample, Scaling, row_order
-from .variant import VariantMixin
+from .variant import POSITIVE, VariantMixin
 
 MOST_STEPS = 1 << 28  # of a pass: 2 GB for their order; more only where rows are more
 
@@ -117,13 +113,11 @@ def n_bytes_in(state: Any) -> int:
 class EpochLoop:
     """The passes of one fit, as `Rows.iterate` calls them.
 
-    What a checkpoint needs is in the dict `progress` that they are handed: the state of the algorithm, the random
-    numbers, the fraction of a row that is left over, the weights after the last pass, and what `tol` was compared with
-    after each pass.
+    What a checkpoint needs is in the dict `progress`: the state of the algorithm, the random numbers, the fraction of a
+    row that is left over, the weights after the last pass, and what `tol` was compared with after each pass.
 
-    `means`, of shape (2, n_features), are the class means of the columns; `context` and `callback_args` are for
-    callbacks. `sample` is the last block, as the algorithm has prepared it, and `stopped` says whether a callback has
-    ended the fit.
+    `means` are the class means of the columns, `context` and `callback_args` are for callbacks. `sample` is the last
+    block, as the algorithm has prepared it, and `stopped` says whether a callback has ended the fit.
     """
 
     def __init__(
@@ -172,9 +166,8 @@ class EpochLoop:
             estimator=clf, **self.callback_args, reconstruction_attributes=functools.partial(self.attributes, w)
         )
         self.task = None
-        return not (self.stopped or self.has_converged(progress)) and len(progress["measures"]) < clf._chosen(
-            "max_iter"
-        )
+        is_last = len(progress["measures"]) >= clf._chosen("max_iter")
+        return not (self.stopped or is_last or self.has_converged(progress))
 
     def has_converged(self, progress: dict[str, Any]) -> bool:
         """Return whether the last pass has come below `tol`."""
@@ -231,12 +224,17 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         same as one of 10.
 
     random_state : int, RandomState instance or None, default=None
-        The source of the random row orders.
+        The source of all that is random: orders of the rows, pairs, blocks, batches, buffers, sketches.
+
+    average : bool, default=None
+        Whether the result is the average of the weights over the steps, later ones counting for more, or the last ones.
+        None is True, and False with variant="paper".
 
     Attributes
     ----------
     state_ : named tuple
-        The state of the algorithm; `warm_start` continues from it.
+        The state of the algorithm, with the rows in its buffers, if it has any; `partial_fit` and `warm_start` continue
+        from it.
 
     n_iter_ : int
         Passes made.
@@ -258,38 +256,24 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         "convergence_": array("f", None, finite=False),
     }
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        "variant": VariantMixin._variants,
-        "standardize": ["boolean", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither"), None],
+    variant: str = "adaptive"
+    standardize: bool | None = None
+    max_iter: int | None = 15
+    tol: float | None = None
+    warm_start: bool = False
+    random_state: Any = None
+
+    _parameter_constraints = {  # noqa: RUF012
+        "tol": [POSITIVE, None],
+        "eta0": [POSITIVE, None],
+        "average": ["boolean", None],
         "shuffle": ["boolean"],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
     _by_variant = {"_center": (True, False)}  # noqa: RUF012
 
-    shuffle: bool = True  # a parameter of most algorithms
-
-    classes_: np.ndarray
-    state_: Any
-    _stream: Stream
-
-    def __init__(
-        self,
-        variant: str = "adaptive",
-        standardize: bool | None = None,
-        max_iter: int | None = 15,
-        tol: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
+    shuffle = True  # a parameter of most algorithms
 
     # What an algorithm gives
 
@@ -305,9 +289,9 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
     def _epoch(self, state: Any, sample: Any, drawn: Any) -> None:
         """Pass over the rows of `sample` that were drawn, changing the arrays of `state`."""
 
-    @abstractmethod
     def _weights(self, state: Any) -> np.ndarray:
-        """Return the weight vector of a state."""
+        """Return the weight vector of a state: here, the average of its weights or the last ones."""
+        return state.w.average() if self._chosen("average") in (None, True) else state.w.last()
 
     _repeats_rows = True  # by their weights in the order of a pass; False where `_epoch` takes the weights itself
 
@@ -383,7 +367,7 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
         history = rows.reduce(ScoreHistory.of, scores, merge=ScoreHistory.merge)
         self.__dict__.update(fitted_attributes(coef, calibrate(lambda: history.histogram(rows, scores))))
         self.state_ = progress["state"]
-        self._stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
+        self._stream: Stream = stream._replace(rng=progress["rng"], carry=progress["carry"]).watch(history)
         context.call_on_fit_task_end(estimator=self, **callback_args, reconstruction_attributes={})
 
     def _first_state(self, rows: Rows) -> Any:
@@ -472,6 +456,8 @@ class StochasticClassifier(VariantMixin, LinearAUCClassifier):
 class OnlineClassifier(StochasticClassifier):
     """A stochastic classifier that takes rows as they come."""
 
+    shuffle: bool = True
+
     def _check_rows(self, rows: Rows) -> None:
         if rows.in_memory or not hasattr(self, "partial_fit"):
             super()._check_rows(rows)
@@ -500,11 +486,6 @@ class OnlineClassifier(StochasticClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a weight of 2 is the same as the row twice, 0 the same as leaving it out. Fractions add
             up from row to row and from call to call: of rows of weight 0.5, each second one is met.
-
-        Returns
-        -------
-        self : estimator
-            The classifier.
         """
         first = not hasattr(self, "classes_")
         if not first and not hasattr(self, "state_"):

@@ -2,20 +2,10 @@
 
 Conventions
 -----------
-A kernel sees row i as z_i = (x_i - shift) * unit, with `unit` one over the scale of each column, through
-
-    row_dot(rows, i, w)       z_i . w
-    row_axpy(a, rows, i, w)   w += a z_i
-    row_axpys(a, w, b, v, rows, i)  w += a z_i and v += b z_i, in one pass over the row
-    row_norm(rows, i)         |z_i|^2
-    row_dots(rows, i, W, out) out = W'z_i for the columns of W, weight vectors side by side
-    row_outer(rows, i, r, W)  W += z_i r'
-    pair_dot, pair_axpy and pair_norm, for z_i - z_j in the place of z_i
-    copy_row(rows, i, ...)    the entries of x_i in units, for buffers
-    fetch_ahead(rows, order, n)  nothing, but the row that is visited a few steps after the n-th comes into the cache
-
-and meets z in no other way, so each kernel is written once. `rows` is a `DenseRows`, whose columns are as they are, a
-`ScaledRows` or a `CSRRows`; Numba picks the code by its type.
+A kernel sees row i as z_i = (x_i - shift) * unit, with `unit` one over the scale of each column, through `copy_row`,
+`fetch_ahead` and the functions that begin with `row_` or, for z_i - z_j in the place of z_i, with `pair_`. It meets z
+in no other way, so each kernel is written once. `rows` is a `DenseRows`, whose columns are as they are, a `ScaledRows`
+or a `CSRRows`; Numba picks the code by its type.
 
 Weight vectors
 --------------

@@ -117,11 +117,7 @@ class Sample:
 def row_order(
     n_rows: int, weights: np.ndarray | None, shuffle: bool, carry: float, rng: np.random.RandomState
 ) -> tuple[np.ndarray, float]:
-    """Return the order of a pass, numbers of rows as uint64, and the fraction that is left over.
-
-    The order holds each row as often as its weight says; without weights, once. `carry` is the fraction u that the rows
-    before have left over.
-    """
+    """Return the order of a pass, numbers of rows as uint64, and the fraction u that is left over; see above."""
     order = np.arange(n_rows, dtype=np.uint64)
     if weights is not None:
         if shuffle and np.any(weights % 1):  # whole weights leave nothing to chance
