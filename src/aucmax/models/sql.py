@@ -34,6 +34,7 @@ from .formula import Cases, Formula, Slope, make_formula, numeric_levels
 
 WHITESPACE = "".join(chr(c) for c in range(0x3001) if chr(c).isspace())
 # So that no database overflows: a text has up to LONGEST characters, and an exponent is below 240.
+GROUPS = 9  # the layer of the groups of surfaces, after all others
 LONGEST, EXPONENT = 60, "0*(1?[0-9]?[0-9]|2[0-3][0-9])"
 # As databases write doubles: from 1e240 to the largest double, and from the smallest to 1e-240.
 LARGE = (
@@ -239,7 +240,7 @@ class Layers:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self.named: list[dict[str, str]] = [{} for _ in range(9)]
+        self.named: list[dict[str, str]] = [{} for _ in range(GROUPS + 1)]
 
     def with_carried(self, total: str) -> list[list[str]]:
         """Return what the layers select: their own expressions, and the earlier names that later ones need."""
@@ -534,7 +535,7 @@ def to_sql(
         prefix += "_"
     layers = Layers(prefix)
     cells = _cells(target, formula, layers)
-    summands = [f"{LINE}{_summand(target, reading, each, cells)}" for each in formula.summands]
+    summands = [f"{LINE}{_summand(target, reading, each, cells, layers)}" for each in formula.summands]
     total = f"  {amount_of(formula.base)}{''.join(summands)}"
     no_key = ["no column tells the rows apart, and their order may change: name a key in keep="]
     header = "".join(f"-- {line}\n" for line in [*formula.header, *(no_key if source and not kept else [])])
@@ -565,7 +566,7 @@ def _cells(dialect: Dialect, formula: Formula, layers: Layers) -> dict[int, Cell
     return cells
 
 
-def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: dict[int, Cell]) -> str:
+def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: dict[int, Cell], layers: Layers) -> str:
     """Return a summand, NULL if a cell cannot be read."""
     comment = f"-- {one_line(summand.name)}{LINE}+ "
     if isinstance(summand, Slope):
@@ -574,14 +575,37 @@ def _summand(dialect: Dialect, reading: Reading, summand: Cases | Slope, cells: 
         if summand.absent is None:
             return comment + product
         return f"{comment}CASE WHEN {text} IS NULL THEN {amount_of(summand.absent)} ELSE {product} END"
-    read = [cells[j] for j in summand.places if cells[j].value != cells[j].text]
-    whens = [f"WHEN {text} IS NOT NULL AND {value} IS NULL THEN NULL" for text, value in read]
-    for values, amount in summand.cases:
-        sides = zip(values, summand.places, strict=True)
-        conditions = [condition(dialect, each, cells[j], reading.parts[j]) for each, j in sides]
-        whens.append(f"WHEN {' AND '.join(conditions)} THEN {amount_of(amount)}")
-    lines = f"{LINE}  ".join(["CASE", *whens, "ELSE 0"])
-    return f"{comment}{lines}{LINE}END"
+    sides: list[dict[str, int]] = [{} for _ in summand.places]  # the conditions of each column, with their numbers
+    numbers = []
+    for values, _ in summand.cases:
+        found = [
+            condition(dialect, each, cells[j], reading.parts[j]) for each, j in zip(values, summand.places, strict=True)
+        ]
+        numbers.append([side.setdefault(each, len(side)) for side, each in zip(sides, found, strict=True)])
+    amounts = [amount_of(amount) for _, amount in summand.cases]
+    if len(sides) == 1:  # each condition has its own amount
+        return comment + case(cells[summand.places[0]], sides[0], amounts, "0")
+    groups = []
+    for side, j in zip(sides, summand.places, strict=True):
+        code = case(cells[j], side, map(str, range(len(side))), str(len(side)))
+        known = next((name for name, expression in layers.named[GROUPS].items() if expression == code), None)
+        groups.append(known or layers.add(GROUPS, f"g{len(layers.named[GROUPS])}", code))
+    a, b = groups
+    rows: dict[int, str] = {}
+    for (i, k), amount in zip(numbers, amounts, strict=True):
+        rows[i] = f"{rows.get(i, '')} WHEN {k} THEN {amount}"
+    whens = [f"WHEN {i} THEN CASE {b}{row} ELSE 0 END" for i, row in rows.items()]
+    lines = f"{LINE}  ".join([f"CASE {a}", *whens, "ELSE 0"])
+    return f"{comment}CASE WHEN {a} + {b} IS NOT NULL THEN {lines}{LINE}END END"
+
+
+def case(cell: Cell, conditions: Iterable[str], values: Iterable[str], other: str) -> str:
+    """Return the value of the condition that a cell satisfies, NULL if it cannot be read."""
+    whens = [f"WHEN {condition} THEN {value}" for condition, value in zip(conditions, values, strict=True)]
+    if cell.value != cell.text:
+        whens.insert(0, f"WHEN {cell.text} IS NOT NULL AND {cell.value} IS NULL THEN NULL")
+    lines = f"{LINE}  ".join(["CASE", *whens, f"ELSE {other}"])
+    return f"{lines}{LINE}END"
 
 
 def condition(dialect: Dialect, values: Values, cell: Cell, part: Part) -> str:
