@@ -144,6 +144,9 @@ def test_wins_ties_and_losses_stand_beside_the_printed_ones(tmp_path):
     aucs |= {("a", "two"): 0.7 + NOISE, ("b", "two"): 0.79 + NOISE, ("c", "two"): 0.8 + NOISE}
     found = claims.better(table(tmp_path, TABLE, {(*key, "auc"): auc for key, auc in aucs.items()}), "one", "two")
     assert found == Finding([(2, 1, 0)], "wins/ties/losses: 2/1/0 (published: 1/1/1) against two")
+    other = {(data, method.replace("one", "three"), "auc"): auc for (data, method), auc in aucs.items()}
+    found = claims.better(table(tmp_path, TABLE, other), "three", "two")
+    assert found.text == "wins/ties/losses: 2/1/0 (published: higher on 2 of 3) against two", "marks are against one"
     aucs = {(data, method.replace("two", "three")): auc for (data, method), auc in aucs.items()}
     found = claims.better(table(tmp_path, TABLE, {(*key, "auc"): auc for key, auc in aucs.items()}), "one", "three")
     assert found.text == "wins/ties/losses: 2/1/0 (published: higher on 0 of 3) against three", "no marks of three"

@@ -24,13 +24,8 @@ from .counts import NEAR
 from .criterion import paired_change
 from .tables import LOSES, WINS, Contrast, Table, contrast, count_signs
 
-VERDICTS = SHOWN, IN_PART, NOT_SHOWN, OPPOSITE, NOT_TESTED = (
-    "shown",
-    "shown in part",
-    "not shown",
-    "the opposite",
-    "not tested",
-)
+VERDICTS = "shown", "shown in part", "not shown", "the opposite", "not tested"
+SHOWN, IN_PART, NOT_SHOWN, OPPOSITE, NOT_TESTED = VERDICTS
 # A loss within this of its last value has converged, and so has an AUC within it of its highest value.
 CONVERGED = 0.001
 
@@ -112,8 +107,8 @@ def as_good(table: Table, first: str, *others: str) -> Finding:
     )
 
 
-def _contrasts(table: Table, first: str, others: Sequence[str]) -> dict[str, list[Contrast]]:
-    found = {other: contrast(table, first, other) for other in others}
+def _contrasts(table: Table, first: str, others: Sequence[str], x: float | None = None) -> dict[str, list[Contrast]]:
+    found = {other: contrast(table, first, other, x=x) for other in others}
     return {other: of for other, of in found.items() if of}
 
 
@@ -330,16 +325,15 @@ def alike(table: Table, first: str, *others: str) -> Finding:
 
 def better_at(table: Table, x: float, first: str, *others: str) -> Finding:
     """Check that a method has a higher AUC than others at a point of a curve."""
-    found = {other: contrast(table, first, other, "auc", x) for other in others}
+    found = _contrasts(table, first, others, x)
     label = table.study.curve.parameter if table.study.curve else ""
     texts = [
         f"{_slashes(count_signs(of))} against {other}, median difference "
         f"{_signed(float(np.median([d.measured for d in of])))}"
         for other, of in found.items()
-        if of
     ]
     text = f"wins/ties/losses of {first} at {label} = {x:g}: {'; '.join(texts)}"
-    return Finding([count_signs(of) for of in found.values() if of], text)
+    return Finding([count_signs(of) for of in found.values()], text)
 
 
 ONLINE = ("OAMseq", "OAMgra", "online Uni-Exp", "online Uni-Squ")
@@ -347,12 +341,7 @@ BATCH = ("SVM-perf", "batch SVM-OR", "batch LS-SVM", "batch Uni-Log", "batch Uni
 SPARSE_RIVALS = ("SPAM-l1", "SPAM-l2", "FSAUC", "SOLAM", "StoIHT", "HSG-HT")
 NO_MOMENTS = "The paper does not give the moments of its data; these are ours"
 CLAIMS = (
-    Claim(
-        "spdam-figure-1",
-        "SPDAM converges linearly.",
-        linear,
-        ("SPDAM", "regSOLAM"),
-    ),
+    Claim("spdam-figure-1", "SPDAM converges linearly.", linear, ("SPDAM", "regSOLAM")),
     Claim("spdam-figure-1", "SPDAM converges faster than regSOLAM.", sooner, ("SPDAM", "regSOLAM")),
     Claim("spdam-figure-2", "Larger batches converge faster.", larger_batches, ("SPDAM 20%", "SPDAM 1%")),
     Claim(

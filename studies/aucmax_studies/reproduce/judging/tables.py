@@ -355,7 +355,7 @@ class Contrast(NamedTuple):
 
     data: str  # label of the data set
     published: float | None  # as published and meant; None if the paper has no figure of one of the two
-    mark: str  # the published mark of the second method
+    mark: str  # the published mark of the second method; "" if it is against another method than the first
     measured: float  # as measured on the same splits, and half the width of its interval at 95%
     margin: float
 
@@ -388,6 +388,7 @@ def contrast(table: Table, first: str, second: str, metric: str = "", x: float |
     """
     metric = metric or table.study.metrics[0]
     published = table.study.published.get(metric, {})
+    marked = first == next(iter(table.study.methods))  # the marks of a paper are against its own method
     borrowed = is_borrowed(table.study, table.study.methods[second])
     found = []
     for data in table.study.subjects:
@@ -397,7 +398,7 @@ def contrast(table: Table, first: str, second: str, metric: str = "", x: float |
         other_classes = borrowed and any(fitted.data == data for fitted in table.study.fitted)
         if not (again or other_classes) and (measured := paired_change(theirs, ours)):
             printed = known[0].mean - known[1].mean if known[0] and known[1] else None
-            found.append(Contrast(data, printed, known[1].mark if known[1] else "", *measured))
+            found.append(Contrast(data, printed, known[1].mark if known[1] and marked else "", *measured))
     return found
 
 
