@@ -354,8 +354,8 @@ class Contrast(NamedTuple):
     """The difference of two methods on a data set."""
 
     data: str  # label of the data set
-    published: float | None  # as published; None if the paper has no figure of one of the two
-    mark: str  # the published mark of the second method
+    published: float | None  # as published and meant; None if the paper has no figure of one of the two
+    mark: str  # the published mark of the second method; "" if it is against another method than the first
     measured: float  # as measured on the same splits, and half the width of its interval at 95%
     margin: float
 
@@ -388,17 +388,24 @@ def contrast(table: Table, first: str, second: str, metric: str = "", x: float |
     """
     metric = metric or table.study.metrics[0]
     published = table.study.published.get(metric, {})
+    marked = first == next(iter(table.study.methods))  # the marks of a paper are against its own method
     borrowed = is_borrowed(table.study, table.study.methods[second])
     found = []
     for data in table.study.subjects:
         ours, theirs = (table.results.values(data, method, metric, x) for method in (first, second))
-        known = [published.get((data, m), published.get((data, m.partition(",")[0]))) for m in (first, second)]
+        known = [_published(table, data, method, metric) for method in (first, second)]
         again = published and data not in {label for label, _ in published}
         other_classes = borrowed and any(fitted.data == data for fitted in table.study.fitted)
         if not (again or other_classes) and (measured := paired_change(theirs, ours)):
             printed = known[0].mean - known[1].mean if known[0] and known[1] else None
-            found.append(Contrast(data, printed, known[1].mark if known[1] else "", *measured))
+            found.append(Contrast(data, printed, known[1].mark if known[1] and marked else "", *measured))
     return found
+
+
+def _published(table: Table, data: str, method: str, metric: str) -> Value | None:
+    """Return what was published of a method, or of the one that it reads in another way, as it is meant."""
+    cells = (table.cells.get((data, label, metric)) for label in (method, method.partition(",")[0]))
+    return next((cell.published for cell in cells if cell and cell.published), None)
 
 
 def count_signs(contrasts: Sequence[Contrast]) -> tuple[int, int, int]:

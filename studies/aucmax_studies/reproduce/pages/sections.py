@@ -13,6 +13,7 @@ from aucmax.papers.registry import plain_name
 from ..judging.counts import count_verdicts, measure_distance
 from ..judging.criterion import AGREES, BETTER, OUTCOMES, UNDECIDABLE, WORSE
 from ..judging.tables import ABSENT, LOSES, WINS, Cell, CurvePoint, Table, find_edges
+from ..running.groupings import ALPHA
 from ..running.store import Grouping, Record, Session, Setting
 from ..study import SCALINGS, Curve, Study, StudyMethod, Value
 from .markdown import (
@@ -32,7 +33,7 @@ from .plots import METRIC_NAMES
 EDGE = "‡"
 EDGE_LEGEND = f" {EDGE} Most runs chose a parameter at the edge of its grid."
 SIGNS = {AGREES: "✓", BETTER: "▲", WORSE: "▼", UNDECIDABLE: "?", "": "□"}  # "": not published
-QUICK = "A quick run, with few rows and few candidates: do not compare its figures."
+QUICK = "A quick run, with few rows and few values of parameters: do not compare its figures."
 
 
 def write_section(table: Table, drawn: bool) -> Iterator[str]:
@@ -51,6 +52,8 @@ def write_section(table: Table, drawn: bool) -> Iterator[str]:
     if shared:
         labels = [label for label, entry in study.methods.items() if entry.same_as]
         yield f"Measured in {' and '.join(shared)}, and shown again here: {escape(', '.join(labels))}."
+    if "AUCClassifier" in study.methods:
+        yield "AUCClassifier is the classifier of this library with its defaults, not a method of the paper."
     yield from _summary(table)
     yield from _settings(table)
     if table.is_of_times:
@@ -120,7 +123,7 @@ def _settings(table: Table) -> Iterator[str]:
 
 
 def _cut_grids(table: Table) -> Iterator[str]:
-    """Yield a sentence that tells how many candidates of the larger grids were tried."""
+    """Yield a sentence that tells how many combinations of the larger grids were tried."""
     most = max((setting.candidates for setting in table.results.settings.values()), default=0)
     cut = []
     for label, entry in table.study.methods.items():
@@ -129,13 +132,13 @@ def _cut_grids(table: Table) -> Iterator[str]:
         if tried < whole:
             cut.append(f"{escape(label)} {tried} of {whole}")
     if cut:
-        yield f"Grids thinned evenly, candidates tried: {', '.join(cut)}."
+        yield f"Grids thinned evenly, combinations tried: {', '.join(cut)}."
     capped = [f"{escape(m.label)} {m.tuning_rows:,}" for m in table.study.methods.values() if m.tuning_rows]
     if capped:
         yield f"Parameters chosen on at most so many rows: {', '.join(capped)}."
     later = [f"{escape(m.label)} {m.first_rows:,}" for m in table.study.methods.values() if m.first_rows]
     if later:
-        yield f"Parameters searched from at least so many rows on: {', '.join(later)}."
+        yield f"Parameters searched by halving, from at least so many rows: {', '.join(later)}."
     yield from _edges(table)
 
 
@@ -172,11 +175,11 @@ def _differences(table: Table, setting: Setting) -> str:
             parts.append(f"{len(measured)} of {len(study.curve.values)} points")
     own = [entry for entry in study.methods.values() if not entry.same_as]
     if study.subjects[setting.data].candidates and setting.candidates:
-        parts.append(f"at most {setting.candidates} candidates of a grid")
+        parts.append(f"at most {setting.candidates} combinations of a grid")
     if study.subjects[setting.data].tuning_rows:
         parts.append(f"parameters chosen on at most {study.subjects[setting.data].tuning_rows:,} rows")
     if setting.first_rows and any(len(_candidates(entry, study.curve, None)) > 1 for entry in own):
-        parts.append(f"parameters searched from {setting.first_rows:,} rows on")
+        parts.append(f"parameters searched by halving from {setting.first_rows:,} rows")
     if setting.data in table.results.groupings:
         parts.append(_other_classes(table.results.groupings[setting.data]))
     return ", ".join(parts)
@@ -186,8 +189,9 @@ def _other_classes(grouping: Grouping) -> str:
     """Return the AUCs of an exact fit for other choices of the positive classes."""
     low, median, high, here = (f"{x:.4f}" for x in (grouping.lowest, grouping.median, grouping.highest, grouping.here))
     return (
-        f"the paper does not say which classes are positive: an exact fit has {here} with these, and {low} to {high} "
-        f"with {grouping.choices:,} other choices (median {median})"
+        "the paper does not say which classes are positive: the exact minimum of the square loss at alpha = "
+        f"{ALPHA:g}, which is not tuned, has {here} with these, and {low} to {high} with {grouping.choices:,} other "
+        f"choices (median {median})"
     )
 
 
@@ -201,7 +205,7 @@ def _fewer_runs(table: Table, setting: Setting) -> Iterator[str]:
     counts = {cell.runs for cell in table.cells.values() if cell.data == setting.data and cell.runs}
     fewest, most = min(counts, default=setting.runs), max(counts, default=setting.runs)
     if (fewest, most) != (whole, whole):
-        count = str(fewest) if fewest == most else f"{fewest} to {most}"
+        count = str(fewest) if fewest == most else f"{fewest} to {most} (by method)"
         if what == "splits" and fewest == most and fewest % protocol.folds == 0:
             yield f"{fewest // protocol.folds} x {protocol.folds} folds"
         else:
