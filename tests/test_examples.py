@@ -13,8 +13,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/plot_*.py"))
 
 
-def test_gallery_has_twenty_three_scripts():
-    assert len(SCRIPTS) == 23
+def test_gallery_has_twenty_four_scripts():
+    assert len(SCRIPTS) == 24
 
 
 def test_gallery_shows_every_display():

@@ -943,7 +943,7 @@ def test_moments_update_without_weight_changes_nothing():
 def test_values_that_are_not_finite_are_refused_without_weight_too(form):
     X, y, weights = make_data()
     weights[7] = 0
-    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\."):
         ClassMoments(5).update(form(spoiled(X, np.nan)), y, weights)
 
 

@@ -162,12 +162,9 @@ def test_refusals_say_what_to_do():
             lambda: TableClassifier(cv=iter(())).fit(X, Y),
         ],
         "^groups has missing values: give each row a group": [lambda: fit(X, Y, groups=groups)],
-        r"^The largest of sample_weight is 4.94e-324, near": [lambda: fit(X, Y, np.full(40, 5e-324))],
-        r"^The largest of sample_weight is 1e\+300, near the": [
-            lambda: TableClassifier().fit(X, Y, np.full(40, 1e300))
-        ],
+        r"^The largest of sample_weight is 4.94e-324, below": [lambda: fit(X, Y, np.full(40, 5e-324))],
         "^X has 2 columns called 'a': rename": [lambda: fit(frame.set_axis(["a", "b", "a"], axis=1), Y)],
-        "^Input X contains NaN: fit a TableClassifier, which": [
+        r"^Input X contains NaN\. Fit a TableClassifier, which": [
             lambda: fit(gaps, Y),
             lambda: ALGORITHMS["SOLAM"]().fit(gaps, Y),
             lambda: AUCClassifier("squared", alpha=0.1).fit(X, Y).predict(gaps),
@@ -176,7 +173,7 @@ def test_refusals_say_what_to_do():
             lambda: fit(np.tile(X, (3, 1))[:100], np.arange(100) % 25)
         ],
         "has no column 'incom' for drop=; the nearest is 'income'": [lambda: named(frame, Y)],
-        "^X: complex numbers are not read": [lambda: TableClassifier().fit(X + 1j, Y)],
+        "^Complex data not supported: make the real": [lambda: TableClassifier().fit(X + 1j, Y)],
     }
     for message, failing in calls.items():
         for call in failing:

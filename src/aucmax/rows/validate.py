@@ -33,12 +33,12 @@ DEVICE_NOT_SUPPORTED = (
     "fit of AUCClassifier or of another batch estimator, or copy X and y to NumPy arrays first."
 )
 GAPS = (
-    "Input X contains NaN: fit a TableClassifier, which takes missing values, or put TableEncoder before this "
+    "Input X contains NaN. Fit a TableClassifier, which takes missing values, or put TableEncoder before this "
     "estimator, as in make_pipeline(TableEncoder(), AUCClassifier())."
 )
 MISSING = ("None", "nan", "<NA>", "NaT")  # labels that are not text, as text
 MANY_CLASSES = 20  # of numbers, with which they look like measurements
-LEAST_WEIGHT = 1e-100  # of the largest weight, whose inverse is the most it may be: products of two are numbers, too
+LEAST_WEIGHT = float(np.finfo(np.float64).tiny)  # below, numbers lose digits, and sums of them their signs
 INTEGERS = "biu"  # kinds of labels, booleans among them: they are finite, and any two of them are classes
 
 
@@ -87,7 +87,7 @@ def naming_text(X: Any) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        if "contains NaN" in str(error):
+        if "Input X contains NaN" in str(error):
             raise ValueError(GAPS) from None
         name = find_text(X)
         if name is None:
@@ -204,10 +204,8 @@ def check_weights(sample_weight: Any, X: Any, allow_zero: bool = False) -> np.nd
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=allow_zero
     )
     largest = float(weights.max(initial=0.0))
-    if 0 < largest < LEAST_WEIGHT or largest > 1 / LEAST_WEIGHT:
-        raise ValueError(
-            f"The largest of sample_weight is {largest:.3g}, near the end of what numbers hold: scale them."
-        )
+    if 0 < largest < LEAST_WEIGHT:
+        raise ValueError(f"The largest of sample_weight is {largest:.3g}, below what numbers hold: scale them.")
     return weights
 
 

@@ -337,7 +337,7 @@ def test_collections_that_do_not_fit_together(data):
         r"^AUC needs two classes, but y holds only one class: 0\.$": (rows, 0 * labels),
         r"^Only binary classification is supported\.": (rows, lazy(np.arange(N), halves)),
         r"^X and y have no rows\.$": (rows[:0], labels[:0]),
-        r"^Input X contains NaN\.$": (rows * np.nan, labels),
+        r"^Input X contains NaN\.": (rows * np.nan, labels),
         r"^Negative values in data passed to `sample_weight`\.$": (rows, labels, lazy(-weights, halves)),
     }.items():
         with pytest.raises(ValueError, match=message):

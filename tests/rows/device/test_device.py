@@ -189,7 +189,7 @@ def test_wide_sparse_rows_are_not_made_dense(weighted, data, monkeypatch):
     scale = np.full(2000, 2e6)
     assert_allclose(rows.gram(scale), expected.gram(scale), rtol=1e-9, atol=1e-12)
     X.data[5] = np.nan
-    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\."):
         csr_rows(X, data[1]).check_finite()
 
 
@@ -304,7 +304,7 @@ def test_kernel_rows_on_a_device_never_hold_all_features(put, estimator, data, m
         assert_same_weights(clone(estimator).fit_rows(rows), expected, 1e-9)
     with pytest.raises(ValueError, match=r"^X has 3 features, but KMeansNystroem is expecting 4 features as input\.$"):
         kernel.rows(put(X[:, 1:]), put(y))
-    with pytest.raises(ValueError, match=r"^Input X contains NaN\.$"):
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\."):
         kernel.rows(put(np.where(X[0] == X, np.nan, X)), put(y))
 
 
@@ -449,7 +449,7 @@ def test_device_arguments_that_do_not_fit_together(put, data):
         r"^y must have one dimension, got an array of shape \(120, 2\)\.$": (put(X), put(np.column_stack([y, y]))),
         r"^AUC needs two classes, but y holds only one class: 0\.$": (put(X), put(0 * y)),
         r"^Only binary classification is supported\.": (put(X), put(np.arange(N))),
-        r"^Input X contains NaN\.$": (put(X * np.nan), put(y)),
+        r"^Input X contains NaN\.": (put(X * np.nan), put(y)),
         r"^Input X contains infinity or a value too large for": (put(far), put(y)),
         r"^The squares of the values of X overflow": (put(X * 1e200), put(y)),
         r"^sample_weight must have the shape \(120,\), got \(3,\)\.$": (put(X), put(y), put(weights[:3])),

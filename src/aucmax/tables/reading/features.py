@@ -150,5 +150,6 @@ def _csr(entries: Iterator[tuple[Any, Any, Any]], shape: tuple[int, int]) -> spa
         rows = np.arange(shape[0]) if isinstance(rows, slice) else rows
         found.append(np.broadcast_arrays(rows, columns, values))
     rows, columns, values = (np.concatenate(each) for each in zip(*found, strict=True))
-    kept = values != 0
-    return sparse.coo_array((values[kept], (rows[kept], columns[kept])), shape=shape).tocsr()
+    kept, narrow = values != 0, np.int32 if len(values) < 2**31 and max(shape) < 2**31 else np.int64
+    places = rows[kept].astype(narrow), columns[kept].astype(narrow)
+    return sparse.coo_array((values[kept], places), shape=shape).tocsr()
