@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from aucmax import PSAM, AUCClassifier, TableClassifier, TableEncoder, roc_auc_ci, write_report
+from aucmax import PSAM, AUCClassifier, Scorecard, TableClassifier, TableEncoder, roc_auc_ci, write_report
 from aucmax.report.displays import importance
 from aucmax.report.displays.importance import shuffle_columns
 from aucmax.report.evaluation import OWN, evaluate
@@ -181,10 +181,11 @@ def test_groups_and_parts_reach_the_report(report):
 def test_thresholds_have_probabilities_points_and_intervals(report):
     model = TableClassifier("lines", cv=0).fit(FRAME[:200], Y[:200])
     found, text = report(model, FRAME[200:], pos_label=0)
-    at = found.thresholds["top 10%"]
-    points = 600 + 20 * np.log2((1 - at.probability) / at.probability)  # of the other class, which the card counts for
+    at, points = found.thresholds["top 10%"], Scorecard(model).score(FRAME[200:])
+    n = {cut: int((points <= cut).sum()) for cut in points.tolist()}  # few points predict 0
+    cut = min(sorted(n), key=lambda cut: abs(n[cut] - at.called))
     rates = " ".join(f"{100 * r.value:.1f}% {100 * r.low:.1f} to {100 * r.high:.1f}" for r in (at.precision, at.recall))
-    assert f"{100 * at.probability:.1f}% {points:.0f} {at.called}" in text
+    assert f"{100 * at.probability:.1f}% up to {cut} {n[cut]} rows {at.called}" in text
     assert rates in text
 
 

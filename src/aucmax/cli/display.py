@@ -386,10 +386,8 @@ def fit_report(
     """
     about, (_, model) = describe_model(file), split_model(file.model)
     X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
-    parts = describe_parts(
-        model, X, y, sample_weight, names=feature_names(file.model), spreads=file.notes.get("spreads")
-    )
-    on_training = which == "training"
+    on_training, names, spreads = which == "training", feature_names(file.model), file.notes.get("spreads")
+    parts = describe_parts(model, X, y, sample_weight, names=names, spreads=spreads, trained_on=on_training)
     if on_training and parts.get("held_out_auc") is not None:
         which = "held out"
     summary = [("data", data)] if evaluation is not None else []

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..tables.curves import WIDE, Curve, curves_of, most_varied
-from ..tables.scorecard import Entry, Scorecard
+from ..tables.scorecard import Entry, Scorecard, worth
 from .displays.base import Key, number_text, shorten
 from .displays.curves import MOST_LEVELS, beyond_axis, paint_curve
 from .displays.importance import Importance, measure_importance
@@ -37,21 +39,27 @@ class AdditiveParts(NamedTuple):
     ladder: Sequence[Step]  # the rungs in their order; empty for a fit without folds
     curves: Sequence[Curve]  # the curves that vary most
     importance: Sequence[Importance]  # of the columns, largest first; empty without rows to measure it on
-    base_points: int  # of the scorecard
-    scorecard: Sequence[Entry]  # its lines
-    auc_lost: float | None  # the AUC that rounding to whole points costs; None without rows to measure it on
+    summary: Sequence[str]  # of the scorecard
+    scorecard: Sequence[tuple[str, str, Sequence[Entry]]]  # its columns, what each says by itself, and its lines
+    points: tuple[np.ndarray, np.ndarray] | None  # scores on the scorecard, lowest first, and how many rows have each
 
 
-def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
-    """Return the parts of a report for a fitted table model, measured on some rows if there are any."""
+def describe_additive(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, trained_on: bool = False
+) -> AdditiveParts:
+    """Return the parts of a report for a fitted table model, measured on rows if there are any, or on its own rows."""
     card, ladder = Scorecard(model), []
     if hasattr(model, "ladder_"):
         ladder = [Step(*rung) for rung in zip(*(model.ladder_[name].tolist() for name in Step._fields), strict=True)]
-    found = AdditiveParts(ladder, most_varied(curves_of(model)), [], card.base_points, card.table(), None)
-    if X is None:
-        return found
-    importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
-    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight).difference)
+    importance, points = [], None
+    if X is not None:
+        importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
+        values, rows = np.unique(card.score(X), return_inverse=True)
+        points = values, np.bincount(rows, sample_weight)
+        if not trained_on:
+            card.auc_lost(X, y, sample_weight)  # the summary says it
+    lines = [(about.column, worth(about), entries) for about, entries in card._by_column()]
+    return AdditiveParts(ladder, most_varied(curves_of(model)), importance, card.summary(), lines, points)
 
 
 def draw_curve(number: int, curve: Curve, limits: tuple[float, float]) -> Drawing:

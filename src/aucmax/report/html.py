@@ -187,20 +187,19 @@ def render_page(report: Report) -> str:
         weights=draw(weights, "weights", "The largest weights as bars", weights.size[1]) if weights else None,
         importance=draw(columns, "importance", LOST, columns.size[1]) if columns else None,
         importances=[(name, lost, ends) for name, lost, *ends in importance],
-        points=_points(report) if found and calibration and additive else None,
+        points=_points(found, additive.points, classes == report.class_names) if found and additive else None,
         comparisons=[(each, each.to_dict()["methods"], draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
 
 
-def _points(report: Report) -> dict[str, str]:
-    """Return the points of each threshold on a scorecard: even odds of the second class of the model have 600."""
-    assert report.evaluation is not None
-    swapped = report.model_classes not in (None, report.class_names)
-    points = {}
-    for rule, at in report.evaluation.thresholds.items():
-        p = 1 - at.probability if swapped else at.probability
-        points[rule] = f"{600 + 20 * math.log2(p / (1 - p)):.0f}" if 0 < p < 1 else NONE
-    return points
+def _points(found: Evaluation, counts: Any, high_first: bool) -> dict[str, tuple[str, float]] | None:
+    """Return the points of the scorecard that predict about as many rows as each threshold, and how many they do."""
+    if counts is None:
+        return None
+    points, rows = (each[:: -1 if high_first else 1] for each in counts)
+    called, word = np.cumsum(rows), "from" if high_first else "up to"
+    cuts = {rule: np.abs(called - at.called).argmin() for rule, at in found.thresholds.items()}
+    return {rule: (f"{word} {points[k]}", float(called[k])) for rule, k in cuts.items()}
 
 
 def _ranking(report: Report) -> Iterator[Drawing]:
