@@ -100,7 +100,7 @@ def test_the_other_class_may_be_positive(report, make):
     assert found.n_positive == (LABELS[200:] == "bad").sum()
     assert found.calibration.mean == pytest.approx(1 - one.calibration.mean)
     p = model.predict_proba(X[200:])
-    assert found.calibration.brier == pytest.approx(np.mean((p[:, 0] - (LABELS[200:] == "bad")) ** 2))
+    assert found.calibration.brier.value == pytest.approx(np.mean((p[:, 0] - (LABELS[200:] == "bad")) ** 2))
     assert found.thresholds[OWN].called == (p[:, 0] > p[:, 1]).sum()
     assert found.thresholds[OWN].threshold == (0 if make is LogisticRegression else 0.5)
     assert "bad (positive) against good" in text

@@ -239,16 +239,17 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
     positive, auc, found = classes_of(file).names[1], evaluation.auc, evaluation.calibration
     level, n_groups = f"{evaluation.confidence_level:.0%} interval", evaluation.n_groups
+    with_ends = "{0.value:.4f}  [{0.low:.4f}, {0.high:.4f}]".format
     method = "DeLong" if n_groups is None else f"Obuchowski, {n_groups:,} groups"
     lines = [
         f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] ({method})",
-        f"Gini               {evaluation.gini.value:.4f}",
-        f"KS                 {evaluation.ks:.4f}  at a score of {evaluation.ks_threshold:.6g}",
+        f"Gini               {with_ends(evaluation.gini)}",
+        f"KS                 {with_ends(evaluation.ks)}  at a score of {evaluation.ks_threshold:.6g}",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
-        f"average precision  {evaluation.average_precision:.4f}  ({evaluation.base_rate:.4f} by chance)",
+        f"average precision  {with_ends(evaluation.average_precision)}  ({evaluation.base_rate:.4f} by chance)",
     ]
     if found is not None:
-        lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
+        lines.append(f"Brier score        {with_ends(found.brier)}  (mean probability {found.mean:.4f})")
     if found is not None and not np.isnan(found.slope.value):
         lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
 
