@@ -22,7 +22,7 @@ from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
 from ..report.html import UNKNOWN, Report
-from ..report.model_report import describe_parts, describe_table, is_linear
+from ..report.model_report import describe_parameters, describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
 from .console import make_table
@@ -395,6 +395,7 @@ def fit_report(
     if sample_weight is not None:
         summary.append(("weights", f"{np.sum(sample_weight):,.10g} in all; they count as repetitions of rows"))
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
+    summary.append(("parameters", describe_parameters(file.model)))
     summary.append(("written on", f"{datetime.date.today()}"))
     return Report(
         title=f"{about['method']} on {Path(data).name}",

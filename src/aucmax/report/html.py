@@ -14,6 +14,7 @@ import numpy as np
 
 from ..compare.comparison import Comparison
 from ..files.atomic_write import write_atomically
+from ..tables.curves import WIDE
 from .curves import AdditiveParts, draw_curve
 from .displays.base import count_text, number_text, shorten
 from .displays.blend import CandidatesDisplay
@@ -34,6 +35,7 @@ from .figures import (
     draw_precision_recall,
     draw_roc,
 )
+from .rates import Estimate
 
 if TYPE_CHECKING:
     import os
@@ -120,6 +122,16 @@ class Report(NamedTuple):
     by: str = ""
     importance: Sequence[Importance] = ()
     importance_note: str = ""
+
+    @property
+    def auc_change(self) -> Estimate | None:
+        """The AUC of new rows less the cross-validated one, with its 95% interval: the variances add."""
+        found, interval = self.evaluation, self.held_out_interval
+        if found is None or self.held_out_auc is None or interval is None or self.of_training_rows:
+            return None
+        change = found.auc.auc - self.held_out_auc
+        reach = math.hypot(WIDE * found.auc.standard_error, (interval[1] - interval[0]) / 2)
+        return Estimate(change, change - reach, change + reach)
 
 
 def write_page(path: str | os.PathLike[str], report: Report) -> None:

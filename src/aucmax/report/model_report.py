@@ -224,13 +224,18 @@ def feature_names(model: Any) -> Any:
 
 def describe_fit(model: Any, last: Any) -> list[tuple[str, str]]:
     """Return what a model is, and what it was fitted to, as pairs of a name and a text."""
-    text = " ".join(repr(model).split())
-    entries = [("model", text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")]
+    entries = [("model", describe_parameters(model))]
     reading = find_reading(model)
     if reading is not None and hasattr(last, "calibration_"):
         rate = expit(last.calibration_[1])
         entries.append(("trained on", f"{reading.n_rows:,} rows, {rate:.1%} positive ({label_text(last.classes_[1])})"))
     return entries
+
+
+def describe_parameters(model: Any) -> str:
+    """Return a model with the parameters that are not at their defaults."""
+    text = " ".join(repr(model).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def find_reading(model: Any) -> Reading | None:
