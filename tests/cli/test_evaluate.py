@@ -51,14 +51,16 @@ def test_figures_thresholds_gains_and_calibration(told, scored):
         evaluate(Y, scored[0], probabilities=scored[1], costs=(1, 5)),
     )
     assert found["auc"] == pytest.approx(expected.auc.auc)
-    assert (found["ks"], found["gini"]) == (expected.ks, expected.gini.value)
+    for name in ("ks", "gini", "average_precision"):
+        ends = found[name], found[f"{name}_low"], found[f"{name}_high"]
+        assert ends == pytest.approx(getattr(expected, name)), name
     assert [each["rule"] for each in found["thresholds"]] == list(expected.thresholds)
     for each, at in zip(found["thresholds"], expected.thresholds.values(), strict=True):
         assert (each["threshold"], each["tp"], each["fp"], each["cost"]) == (*at[:1], at.tp, at.fp, at.cost)
     for each, tenth in zip(found["gains"], expected.gains, strict=True):
         assert (each["n_samples"], each["n_positive"], each["lift"]) == (tenth.rows, tenth.positives, tenth.lift)
     calibration = expected.calibration
-    assert found["calibration"]["brier"] == pytest.approx(calibration.brier)
+    assert found["calibration"]["brier_low"] == pytest.approx(calibration.brier.low)
     assert found["calibration"]["slope_low"] == pytest.approx(calibration.slope.low)
     assert found["calibration"]["bins"][3]["rate_high"] == pytest.approx(calibration.bins[3].rate.high)
     assert found["thresholds"][1]["recall_low"] == expected.thresholds["false positive rate 5%"].recall.low
@@ -68,7 +70,7 @@ def test_figures_thresholds_gains_and_calibration(told, scored):
 
 def test_weights_are_a_column_and_reach_all_figures(told, scored):
     found, expected = told("--weight", "w"), evaluate(Y, scored[0], WEIGHT, probabilities=scored[1])
-    for name in ("n_samples", "n_positive", "ks", "average_precision", "partial_auc", "base_rate"):
+    for name in ("n_samples", "n_positive", "ks_threshold", "partial_auc", "base_rate"):
         assert found[name] == pytest.approx(getattr(expected, name)), name
     assert found["auc_low"] == pytest.approx(expected.auc.low)
     assert found["ks"] != told()["ks"]

@@ -1,6 +1,7 @@
 """The parts of a report that only table models have."""
 
 import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -28,7 +29,12 @@ def fitted():
 def test_describe_additive_has_the_parts_of_the_model(fitted):
     model, X, y = fitted
     parts = describe_additive(model, X, y)
-    assert parts.scorecard == Scorecard(model).table()
+    card = Scorecard(model)
+    lost = card.auc_lost(X, y)
+    assert [entry for *_, entries in parts.scorecard for entry in entries] == card.table()
+    assert parts.summary == card.summary() == repr(card).split("\n\n")[0].splitlines()
+    assert f"{lost.difference:.4f} of the AUC on test rows, 95% interval {lost.low:.4f}" in " ".join(parts.summary)
+    assert not any("test rows" in each for each in describe_additive(model, X, y, trained_on=True).summary)
     assert parts.importance[0].name == ATTACK
     np.testing.assert_allclose(sorted(each.lost for each in parts.importance), sorted(auc_lost_without(model, X, y)))
     assert parts.curves[0].name == ATTACK
@@ -42,11 +48,14 @@ def test_the_page_shows_curves_importance_and_scorecard_and_escapes_names(fitted
     page = render_page(Report("A table model", additive=parts))
     assert len(re.findall("<figure>", page)) == len(parts.curves) + 1, "and that of the importance"
     assert "What each column is worth" in page
-    assert len(re.findall(r"%</td><td>[^<%]*</td></tr>", page)) == len(parts.scorecard)
+    entries = [entry for *_, entries in parts.scorecard for entry in entries]
+    assert len(re.findall(r"%</td><td>[^<%]*</td></tr>", page)) == len(entries)
+    text = unescape(page)
+    assert all(f"{name} <small>{worth}</small>" in text for name, worth, _ in parts.scorecard)
+    assert all(sentence in text for sentence in parts.summary)
     for each in parts.importance:
         ends = [number_text(end, "+z.4f") for end in each[1:]]
         assert f"<td>{ends[0]}<small>{ends[1]} to {ends[2]}</small></td>" in page
-    assert f"Every row has {parts.base_points} points" in page
     assert "Missing values: " in page
     assert "<script" not in page
 
@@ -100,6 +109,9 @@ def test_a_page_without_a_table_model_has_no_trace_of_it():
 def test_a_long_scorecard_is_folded(fitted):
     parts = describe_additive(*fitted)
     assert "<details open>" in render_page(Report("Short", additive=parts))
-    page = render_page(Report("Long", additive=parts._replace(scorecard=parts.scorecard * 20)))
-    assert "<details>\n<summary>" in page
-    assert f"{20 * len(parts.scorecard):,} lines</summary>" in page
+    levels = ", ".join(f"level {k}" for k in range(50))
+    name, worth, (entry, *_) = parts.scorecard[0]
+    long = [(name, worth, [entry._replace(values=levels)] * 50)]
+    page = render_page(Report("Long", additive=parts._replace(scorecard=long)))
+    assert "<details>\n<summary>50 lines</summary>" in page
+    assert page.count(f"<td>{levels}</td>") == 50, "levels are not cut"

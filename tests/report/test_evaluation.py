@@ -20,8 +20,8 @@ from sklearn.metrics import (
 )
 
 from aucmax.metrics import roc_auc_ci
-from aucmax.report.evaluation import OWN, evaluate
-from aucmax.report.rates import Sample, calibration_line, measure_rate
+from aucmax.report.evaluation import OWN, _Cuts, evaluate
+from aucmax.report.rates import Sample, calibration_line, measure_calibration, measure_rate
 
 
 def binormal(rng, n_negative, n_positive, distance, decimals=None):
@@ -66,7 +66,7 @@ def test_evaluate_measures_are_those_of_scikit_learn(rng):
     assert found.auc == pytest.approx(roc_auc_ci(positive, scores, confidence_level=0.9))
     assert found.auc.auc == pytest.approx(roc_auc_score(positive, scores))
     assert found.partial_auc == pytest.approx(roc_auc_score(positive, scores, max_fpr=0.2))
-    assert found.average_precision == pytest.approx(average_precision_score(positive, scores))
+    assert found.average_precision.value == pytest.approx(average_precision_score(positive, scores))
     called = scores > found.best.threshold
     assert found.best.precision.value == pytest.approx(precision_score(positive, called))
     assert found.best.recall.value == pytest.approx(recall_score(positive, called))
@@ -247,7 +247,7 @@ def test_any_two_labels_and_pos_label(rng):
     expected = evaluate(positive, scores).to_dict()
     assert evaluate(positive.astype(int), scores).to_dict() == expected
     assert evaluate(np.where(positive, "bad", "good"), scores, pos_label="bad").to_dict() == expected
-    assert evaluate(positive, scores, pos_label=False).gini.value == pytest.approx(-expected["gini"])
+    assert evaluate(positive, scores, pos_label=False).gini.value == pytest.approx(-expected["gini"]["value"])
 
 
 def everything(found):
@@ -255,10 +255,17 @@ def everything(found):
     calibration = found.calibration
     return np.concatenate(
         [
-            [found.auc.auc, found.ks, found.ks_threshold, found.partial_auc, found.average_precision, found.base_rate],
+            [
+                found.auc.auc,
+                found.ks.value,
+                found.ks_threshold,
+                found.partial_auc,
+                found.average_precision.value,
+                found.base_rate,
+            ],
             *(list(confusion[:6]) for confusion in found.thresholds.values()),
             *(list(tenth) for tenth in found.gains),
-            [calibration.mean, calibration.brier, calibration.slope.value, calibration.intercept.value],
+            [calibration.mean, calibration.brier.value, calibration.slope.value, calibration.intercept.value],
             *([each.rows, each.mean, each.rate.value] for each in calibration.bins),
         ]
     )
@@ -355,11 +362,49 @@ def test_ks_and_gini_are_those_of_scipy_and_of_somers(rng, distance):
     positive, scores = binormal(rng, 300, 100, distance, decimals=1)
     found = evaluate(positive, scores)
     test = ks_2samp(scores[positive], scores[~positive])
-    assert found.ks == pytest.approx(test.statistic)
+    assert found.ks.value == pytest.approx(test.statistic)
     above = scores > found.ks_threshold
-    assert abs(above[positive].mean() - above[~positive].mean()) == pytest.approx(found.ks)
+    assert abs(above[positive].mean() - above[~positive].mean()) == pytest.approx(found.ks.value)
+    sample = Sample(positive, scores, None, None, None)
+    rates = [measure_rate(sample, above, side, 0.95) for side in (positive, ~positive)]
+    one, other = sorted(rates, reverse=True)  # Newcombe's interval of the difference
+    low = found.ks.value - math.hypot(one.value - one.low, other.high - other.value)
+    high = found.ks.value + math.hypot(one.high - one.value, other.value - other.low)
+    assert (found.ks.low, found.ks.high) == pytest.approx((low, high))
     assert found.gini.value == pytest.approx(somersd(positive, scores).statistic)
     assert found.gini.low == pytest.approx(2 * found.auc.low - 1)
+
+
+def test_average_precision_moves_as_one_row_more_weighs_more(rng):
+    """The interval is made of derivatives by the weight of each row; here they are finite differences."""
+    positive, scores = binormal(rng, 40, 20, 1.0, decimals=1)
+    weights, step = rng.uniform(0.5, 2, 60), 1e-6
+    moves = [
+        w
+        * np.diff([average_precision_score(positive, scores, sample_weight=weights + sign * row) for sign in (-1, 1)])[
+            0
+        ]
+        for w, row in zip(weights, step * np.eye(60), strict=True)
+    ]
+    found = evaluate(positive, scores, weights).average_precision
+    reach = ndtri(0.975) * np.linalg.norm(moves) / (2 * step)
+    assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach), rel=1e-5)
+
+
+def test_intervals_of_average_precision_and_brier_cover_the_truth(rng):
+    """The truth is of 400,000 rows. The average precision of few rows is too high: by 0.01 of 400 here."""
+
+    def measure(n):
+        positive = rng.random(n) < 0.2
+        scores = rng.normal(size=n) + positive
+        order = np.argsort(scores)
+        sample = Sample(positive, scores, None, expit(scores - 0.5 + math.log(0.25)), None).take(order)
+        return _Cuts.of(sample).average_precision(sample, 0.95), measure_calibration(sample, 0.95).brier
+
+    truth, covered = measure(400_000), np.zeros(2)
+    for _ in range(200):
+        covered += [ours.low <= true.value <= ours.high for ours, true in zip(measure(1600), truth, strict=True)]
+    assert np.all((covered >= 0.9 * 200) & (covered <= 0.99 * 200)), covered
 
 
 def test_gains_of_tied_scores_are_expected_values(rng):
@@ -403,7 +448,7 @@ def test_calibration_line_maximises_the_likelihood(rng):
     line = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(p)[:, None], positive, weights)
     assert found.slope.value == pytest.approx(line.coef_[0, 0], rel=1e-5)
     assert found.intercept.value == pytest.approx(line.intercept_[0], rel=1e-4, abs=1e-5)
-    assert found.brier == pytest.approx(brier_score_loss(positive, p, sample_weight=weights))
+    assert found.brier.value == pytest.approx(brier_score_loss(positive, p, sample_weight=weights))
     assert found.mean == pytest.approx(np.average(p, weights=weights))
 
 
@@ -422,7 +467,7 @@ def test_calibration_line_that_does_not_exist_is_nan(probabilities):
     found = evaluate([0, 0, 1, 1], [1, 3, 2, 4], probabilities=probabilities)
     assert math.isnan(found.calibration.slope.value)
     assert found.to_dict()["calibration"]["intercept"] == {"value": None, "low": None, "high": None}
-    assert math.isfinite(found.calibration.brier)
+    assert math.isfinite(found.calibration.brier.value)
 
 
 def test_calibration_bins_have_equally_many_rows_and_wilsons_intervals(rng):
@@ -543,7 +588,8 @@ def intervals(found):
     """All intervals of an evaluation, one after the other."""
     rates = [rate for at in found.thresholds.values() for rate in at[6:12]]
     bins = [each.rate for each in found.calibration.bins]
-    return np.array([found.auc[:3], found.calibration.slope, found.calibration.intercept, *rates, *bins])
+    ours, right = (found.ks, found.average_precision), found.calibration
+    return np.array([found.auc[:3], right.slope, right.intercept, *ours, right.brier, *rates, *bins])
 
 
 def test_copies_of_a_row_in_one_group_add_nothing(rng):

@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from aucmax import PSAM, AUCClassifier, TableClassifier, TableEncoder, roc_auc_ci, write_report
+from aucmax import PSAM, AUCClassifier, Scorecard, TableClassifier, TableEncoder, monitor, roc_auc_ci, write_report
 from aucmax.report.displays import importance
+from aucmax.report.displays.base import number_text, shorten
 from aucmax.report.displays.importance import shuffle_columns
 from aucmax.report.evaluation import OWN, evaluate
 
@@ -100,7 +101,7 @@ def test_the_other_class_may_be_positive(report, make):
     assert found.n_positive == (LABELS[200:] == "bad").sum()
     assert found.calibration.mean == pytest.approx(1 - one.calibration.mean)
     p = model.predict_proba(X[200:])
-    assert found.calibration.brier == pytest.approx(np.mean((p[:, 0] - (LABELS[200:] == "bad")) ** 2))
+    assert found.calibration.brier.value == pytest.approx(np.mean((p[:, 0] - (LABELS[200:] == "bad")) ** 2))
     assert found.thresholds[OWN].called == (p[:, 0] > p[:, 1]).sum()
     assert found.thresholds[OWN].threshold == (0 if make is LogisticRegression else 0.5)
     assert "bad (positive) against good" in text
@@ -181,11 +182,36 @@ def test_groups_and_parts_reach_the_report(report):
 def test_thresholds_have_probabilities_points_and_intervals(report):
     model = TableClassifier("lines", cv=0).fit(FRAME[:200], Y[:200])
     found, text = report(model, FRAME[200:], pos_label=0)
-    at = found.thresholds["top 10%"]
-    points = 600 + 20 * np.log2((1 - at.probability) / at.probability)  # of the other class, which the card counts for
+    at, points = found.thresholds["top 10%"], Scorecard(model).score(FRAME[200:])
+    n = {cut: int((points <= cut).sum()) for cut in points.tolist()}  # few points predict 0
+    cut = min(sorted(n), key=lambda cut: abs(n[cut] - at.called))
     rates = " ".join(f"{100 * r.value:.1f}% {100 * r.low:.1f} to {100 * r.high:.1f}" for r in (at.precision, at.recall))
-    assert f"{100 * at.probability:.1f}% {points:.0f} {at.called}" in text
+    assert f"{100 * at.probability:.1f}% up to {cut} {n[cut]} rows {at.called}" in text
     assert rates in text
+
+
+@pytest.mark.filterwarnings("ignore:X has levels")
+def test_a_validator_reads_what_changed_and_what_was_imposed(report):
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(400) % 50, "D")
+    frame = FRAME[["a"]].assign(opened=days, city=np.where(np.arange(400) % 3, "Oslo", "Rome"))
+    model = TableClassifier("lines", cv=2, monotonic_cst={"a": 1}).fit(frame[:200], Y[:200])
+    new = frame[200:].assign(city=["Bergen"] * 50 + ["Rome"] * 150)
+    found, text = report(model, new, sample_weight=[1] * 100 + [2] * 100)
+    drift = monitor(model, new, sample_weight=[1] * 100 + [2] * 100)
+    for name, index in [("score", drift.score), *((each.column, each.stability) for each in drift.columns)]:
+        ends = f"{index.psi:.3f} {index.low:.3f} to {index.high:.3f} {index.by_chance:.3f}"
+        assert f"{shorten(name)} {ends}" in text
+    assert "0.0% 0.0% 16.7% drift" in text, "50 of 300 rows by weight are of a new city"
+    assert "opened: 2024-01-01 to 2024-02-19 in these rows." in text
+    assert "imposed monotonic_cst={'a': 1}" in text
+    low, high = model.cv_auc_ci_
+    change = found.auc.auc - model.cv_auc_
+    reach = np.sqrt((1.96 * found.auc.standard_error) ** 2 + ((high - low) / 2) ** 2)
+    ends = [number_text(end, "+.4f") for end in (change - reach, change + reach, change)]
+    assert "AUC here less the cross-validated one, {} to {} {}".format(*ends) in text
+    _, text = report(TableClassifier("lines", cv=0).fit(frame[:200], Y[:200]), new)
+    assert "imposed nothing" in text
+    assert "AUC here less" not in text
 
 
 # What each column is worth

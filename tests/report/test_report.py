@@ -148,15 +148,19 @@ def lines(axes, role):
 
 def test_report_page_shows_the_numbers_of_the_evaluation(report, page):
     found, text = report.evaluation, Page(page).text
+
+    def ends(each, note=""):
+        return f"{each.low:.4f} to {each.high:.4f}{note} {each.value:.4f}"
+
     assert f"{found.auc.auc:.4f} area under the ROC curve" in text
     assert f"95% confidence: {found.auc.low:.4f} to {found.auc.high:.4f}" in text
     assert f"up to 0.1 {found.partial_auc:.4f}" in text
-    assert f"average precision, {found.base_rate:.4f} by chance {found.average_precision:.4f}" in text
+    assert f"average precision, {found.base_rate:.4f} by chance, {ends(found.average_precision)}" in text
     assert f"best balanced accuracy {found.best.balanced_accuracy.value:.4f}" in text
     gini, calibration = found.gini, found.calibration
-    assert f"Gini, {gini.low:.4f} to {gini.high:.4f} {gini.value:.4f}" in text
-    assert f"KS, at a score of {number_text(found.ks_threshold)} {found.ks:.4f}" in text
-    assert f"with the base rate for all {calibration.brier:.4f}" in text
+    assert f"Gini, {ends(gini)}" in text
+    assert f"KS, at a score of {number_text(found.ks_threshold)}, {ends(found.ks, ' for this fixed cut')}" in text
+    assert f"with the base rate for all, {ends(calibration.brier)}" in text
     for rule, at in found.thresholds.items():
         rates = (
             NONE if np.isnan(r.value) else f"{r.value:.1%} {100 * r.low:.1f} to {100 * r.high:.1f}"

@@ -22,7 +22,7 @@ from ..report.displays.base import count_text
 from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
 from ..report.html import UNKNOWN, Report
-from ..report.model_report import describe_parts, describe_table, is_linear
+from ..report.model_report import describe_parameters, describe_parts, describe_table, is_linear
 from ..tables.curves import term_name
 from ..tables.terms import edges_of
 from .console import make_table
@@ -239,16 +239,17 @@ def show_evaluation(file: ModelFile, evaluation: Evaluation) -> list[Any]:
     """Return the lines and the table of an evaluation."""
     positive, auc, found = classes_of(file).names[1], evaluation.auc, evaluation.calibration
     level, n_groups = f"{evaluation.confidence_level:.0%} interval", evaluation.n_groups
+    with_ends = "{0.value:.4f}  [{0.low:.4f}, {0.high:.4f}]".format
     method = "DeLong" if n_groups is None else f"Obuchowski, {n_groups:,} groups"
     lines = [
         f"AUC                {auc.auc:.4f}  {level} [{auc.low:.4f}, {auc.high:.4f}] ({method})",
-        f"Gini               {evaluation.gini.value:.4f}",
-        f"KS                 {evaluation.ks:.4f}  at a score of {evaluation.ks_threshold:.6g}",
+        f"Gini               {with_ends(evaluation.gini)}",
+        f"KS                 {with_ends(evaluation.ks)}  at a score of {evaluation.ks_threshold:.6g}",
         f"partial AUC        {evaluation.partial_auc:.4f}  up to a false positive rate of {evaluation.max_fpr:g}",
-        f"average precision  {evaluation.average_precision:.4f}  ({evaluation.base_rate:.4f} by chance)",
+        f"average precision  {with_ends(evaluation.average_precision)}  ({evaluation.base_rate:.4f} by chance)",
     ]
     if found is not None:
-        lines.append(f"Brier score        {found.brier:.4f}  (mean probability {found.mean:.4f})")
+        lines.append(f"Brier score        {with_ends(found.brier)}  (mean probability {found.mean:.4f})")
     if found is not None and not np.isnan(found.slope.value):
         lines.append(f"calibration slope  {found.slope.value:.4f}  (intercept {found.intercept.value:.4f})")
 
@@ -386,16 +387,15 @@ def fit_report(
     """
     about, (_, model) = describe_model(file), split_model(file.model)
     X, y = (None, None) if rows is None else (rows[0], model.classes_[rows[1].astype(int)])
-    parts = describe_parts(
-        model, X, y, sample_weight, names=feature_names(file.model), spreads=file.notes.get("spreads")
-    )
-    on_training = which == "training"
+    on_training, names, spreads = which == "training", feature_names(file.model), file.notes.get("spreads")
+    parts = describe_parts(model, X, y, sample_weight, names=names, spreads=spreads, trained_on=on_training)
     if on_training and parts.get("held_out_auc") is not None:
         which = "held out"
     summary = [("data", data)] if evaluation is not None else []
     if sample_weight is not None:
         summary.append(("weights", f"{np.sum(sample_weight):,.10g} in all; they count as repetitions of rows"))
     summary += [entry for entry in list_entries(file) if entry[0] != "tested on"]
+    summary.append(("parameters", describe_parameters(file.model)))
     summary.append(("written on", f"{datetime.date.today()}"))
     return Report(
         title=f"{about['method']} on {Path(data).name}",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ..monitoring.drift import Drift
+from ..monitoring.watch import Watch
+from ..rows.validate import check_weights
 from ..tables.curves import WIDE, Curve, curves_of, most_varied
-from ..tables.scorecard import Entry, Scorecard
+from ..tables.reading.dates import date_text
+from ..tables.reading.summary import SECONDS
+from ..tables.scorecard import Entry, Scorecard, worth
 from .displays.base import Key, number_text, shorten
 from .displays.curves import MOST_LEVELS, beyond_axis, paint_curve
 from .displays.importance import Importance, measure_importance
@@ -16,6 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_IMPORTANT = 20  # columns that are shown
+IMPOSED = (
+    "monotonic_cst",
+    "cuts",
+    "drop",
+    "id",
+    "categorical",
+    "numeric",
+    "date",
+)  # parameters that set aside the data
 
 
 class Step(NamedTuple):
@@ -37,21 +53,47 @@ class AdditiveParts(NamedTuple):
     ladder: Sequence[Step]  # the rungs in their order; empty for a fit without folds
     curves: Sequence[Curve]  # the curves that vary most
     importance: Sequence[Importance]  # of the columns, largest first; empty without rows to measure it on
-    base_points: int  # of the scorecard
-    scorecard: Sequence[Entry]  # its lines
-    auc_lost: float | None  # the AUC that rounding to whole points costs; None without rows to measure it on
+    summary: Sequence[str]  # of the scorecard
+    scorecard: Sequence[tuple[str, str, Sequence[Entry]]]  # its columns, what each says by itself, and its lines
+    imposed: str  # the shapes, cut points, kinds and left-out columns that the user gave
+    points: tuple[np.ndarray, np.ndarray] | None  # scores on the scorecard, lowest first, and how many rows have each
+    drift: Drift | None  # of rows that the model was not trained on
+    dates: Sequence[tuple[str, str, str]]  # the columns of dates, with the first and last of these rows
 
 
-def describe_additive(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> AdditiveParts:
-    """Return the parts of a report for a fitted table model, measured on some rows if there are any."""
+def describe_additive(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, trained_on: bool = False
+) -> AdditiveParts:
+    """Return the parts of a report for a fitted table model, measured on rows if there are any, or on its own rows."""
     card, ladder = Scorecard(model), []
     if hasattr(model, "ladder_"):
         ladder = [Step(*rung) for rung in zip(*(model.ladder_[name].tolist() for name in Step._fields), strict=True)]
-    found = AdditiveParts(ladder, most_varied(curves_of(model)), [], card.base_points, card.table(), None)
-    if X is None:
-        return found
-    importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
-    return found._replace(importance=importance, auc_lost=card.auc_lost(X, y, sample_weight).difference)
+    importance, points, drift, dates = [], None, None, []
+    if X is not None:
+        importance = measure_importance(model, X, y, sample_weight, most=MOST_IMPORTANT)
+        values, rows = np.unique(card.score(X), return_inverse=True)
+        points = values, np.bincount(rows, sample_weight)
+        if not trained_on:
+            card.auc_lost(X, y, sample_weight)  # the summary says it
+            watch, levels = Watch(model), model._read(X)
+            watch.add(levels, weight=check_weights(sample_weight, levels))
+            drift, dates = watch.drift(None, None, 0.25, 0.95), list(find_dates(model, np.asarray(levels)))
+    lines = [(about.column, worth(about), entries) for about, entries in card._by_column()]
+    given = {name: value for name, value in model.get_params().items() if name in IMPOSED and value is not None}
+    imposed = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "nothing"
+    curves = most_varied(curves_of(model))
+    return AdditiveParts(ladder, curves, importance, card.summary(), lines, imposed, points, drift, dates)
+
+
+def find_dates(model: Any, levels: np.ndarray) -> Iterator[tuple[str, str, str]]:
+    """Yield each column of dates with the first and the last date of rows, which have their ages in days."""
+    for column in model.reading_.columns:
+        if column.kind == "date":
+            ages = levels[:, model.reading_.part_names.index(column.parts[0].name)]
+            if not np.isnan(ages).all():
+                ends = (column.latest - SECONDS * age for age in (np.nanmax(ages), np.nanmin(ages)))
+                first, last = (date_text(float(end), column.latest) for end in ends)
+                yield column.name, first, last
 
 
 def draw_curve(number: int, curve: Curve, limits: tuple[float, float]) -> Drawing:

@@ -29,6 +29,7 @@ from .rates import (
     Estimate,
     Sample,
     effective_size,
+    estimate,
     kish_size,
     measure_calibration,
     measure_rate,
@@ -176,15 +177,18 @@ class Evaluation(NamedTuple):
         Number of groups of dependent rows, if there are any.
     auc : AUCInterval
         Area under the ROC curve with DeLong's interval, or Obuchowski's if there are groups.
-    ks, ks_threshold : float
-        The Kolmogorov-Smirnov statistic, which is the largest difference of the true and the false positive rate, and
-        the threshold of this difference.
+    ks : Estimate
+        The Kolmogorov-Smirnov statistic: the largest difference of the true and the false positive rate. Its interval
+        is for a threshold that stays fixed, as if the two rates were independent (Newcombe).
+    ks_threshold : float
+        The threshold of this difference.
     partial_auc : float
         Area over the false positive rates up to `max_fpr`, standardised by McClish: 0.5 is chance, 1 is perfect.
     max_fpr : float
         The false positive rate where that area ends.
-    average_precision : float
+    average_precision : Estimate
         Mean precision over the positives, as scikit-learn defines it; random scores have the share of the positives.
+        Its interval is from the influence of each row.
     thresholds : dict of Confusion
         What the scores would do at each threshold, by its rule. "false positive rate 5%" and "top 5%" call as many
         rows positive as they can without more than 5% of the negatives, or of the rows. There are several thresholds
@@ -208,11 +212,11 @@ class Evaluation(NamedTuple):
     base_rate: float
     n_groups: int | None
     auc: AUCInterval
-    ks: float
+    ks: Estimate
     ks_threshold: float
     partial_auc: float
     max_fpr: float
-    average_precision: float
+    average_precision: Estimate
     thresholds: dict[str, Confusion]
     gains: list[Tenth]
     roc: RocCurve
@@ -255,7 +259,7 @@ class Evaluation(NamedTuple):
         for group in by:
             del group["at"]
         auc = {"auc": self.auc.auc, **{f"auc_{name}": getattr(self.auc, name) for name in AUCInterval._fields[1:]}}
-        content = self._asdict() | auc | {"gini": self.gini.value, "thresholds": rules, "by": by}
+        content = self._asdict() | auc | {"gini": self.gini, "thresholds": rules, "by": by}
         del content["roc"]
         return dict(as_json(content))
 
@@ -319,7 +323,7 @@ def evaluate(
     --------
     >>> from aucmax.report.evaluation import evaluate
     >>> evaluation = evaluate([0, 0, 1, 0, 1, 1], [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
-    >>> round(evaluation.auc.auc, 3), round(evaluation.gini.value, 3), round(evaluation.ks, 3)
+    >>> round(evaluation.auc.auc, 3), round(evaluation.gini.value, 3), round(evaluation.ks.value, 3)
     (0.889, 0.778, 0.667)
     >>> evaluation.best.threshold, evaluation.best.tp, evaluation.best.recall.value
     (0.75, 2, 0.6666666666666666)
@@ -344,7 +348,10 @@ def evaluate(
     sample, parts = sample.take(order), parts[order]
     positive, values, weights, _, codes = sample
     cuts = _Cuts.of(sample)
-    distance = np.abs(cuts.tp * cuts.fp[-1] - cuts.fp * cuts.tp[-1])
+    auc = roc_auc_ci(positive, values, weights, groups=codes, confidence_level=confidence_level)
+    ks_threshold = cuts.threshold(int(np.argmax(np.abs(cuts.tp * cuts.fp[-1] - cuts.fp * cuts.tp[-1]))))
+    # The difference of the two rates is twice the balanced accuracy, less 1.
+    ks = 2 * np.array(_count(sample, ks_threshold, math.nan, None, confidence_level).balanced_accuracy) - 1
     rules = cuts.find_thresholds(threshold, costs)
     probability = dict(zip(rules, _probabilities_at(sample, [*rules.values()]), strict=True))
     names: list[str] = []
@@ -356,12 +363,12 @@ def evaluate(
         n_positive=int(np.count_nonzero(positive)),
         base_rate=float(cuts.tp[-1] / (cuts.tp[-1] + cuts.fp[-1])),
         n_groups=None if codes is None else len(np.unique(codes)),
-        auc=roc_auc_ci(positive, values, weights, groups=codes, confidence_level=confidence_level),
-        ks=float(distance.max() / cuts.fp[-1] / cuts.tp[-1]),
-        ks_threshold=cuts.threshold(int(np.argmax(distance))),
+        auc=auc,
+        ks=Estimate(*(ks if ks[0] >= 0 else -ks[[0, 2, 1]]).tolist()),
+        ks_threshold=ks_threshold,
         partial_auc=float(roc_auc(positive, values, weights, max_fpr=max_fpr)),
         max_fpr=max_fpr,
-        average_precision=cuts.average_precision(),
+        average_precision=cuts.average_precision(sample, confidence_level),
         thresholds={rule: _count(sample, at, probability[rule], costs, confidence_level) for rule, at in rules.items()},
         gains=cuts.gains(),
         roc=_with_band(*_thin(cuts.fp, cuts.tp), _class_sizes(sample), confidence_level),
@@ -478,9 +485,15 @@ class _Cuts(NamedTuple):
         thresholds = {rule: self.threshold(cut) for rule, cut in found.items()}
         return thresholds if own is None else thresholds | {OWN: float(own)}
 
-    def average_precision(self) -> float:
-        tp, called = self.tp[1:], self.tp[1:] + self.fp[1:]
-        return float(np.diff(self.tp) @ (tp / called) / tp[-1])
+    def average_precision(self, sample: Sample, level: float) -> Estimate:
+        """Return the mean of tp / called: a row of a higher score adds 1 to `called`, and to `tp` if it is positive."""
+        found, called = np.diff(self.tp), self.tp[1:] + self.fp[1:]
+        precision = self.tp[1:] / called
+        value = float(found @ precision / self.tp[-1])
+        raised, lowered = (np.cumsum(each[::-1])[::-1] for each in (found / called, found * precision / called))
+        at = len(found) - 1 - np.searchsorted(self.scores[::-1], sample.scores)
+        moves = sample.positive * (precision - value + raised)[at] - lowered[at]
+        return estimate(sample, value, sample.mass() * moves / self.tp[-1], level, 0, 1)
 
     def gains(self) -> list[Tenth]:
         called = self.fp + self.tp

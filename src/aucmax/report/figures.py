@@ -121,7 +121,7 @@ def draw_precision_recall(evaluation: Evaluation) -> Drawing:
         axes.plot([0, *recall], [precision[0], *precision], color=COLOURS["accent"], drawstyle="steps-pre")
         axes.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
 
-    average = f"average precision {evaluation.average_precision:.4f}"
+    average = f"average precision {evaluation.average_precision.value:.4f}"
     return Drawing(
         "Precision and recall",
         draw_svg("precision", f"Precision over recall, {average}", paint),

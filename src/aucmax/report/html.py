@@ -14,6 +14,7 @@ import numpy as np
 
 from ..compare.comparison import Comparison
 from ..files.atomic_write import write_atomically
+from ..tables.curves import WIDE
 from .curves import AdditiveParts, draw_curve
 from .displays.base import count_text, number_text, shorten
 from .displays.blend import CandidatesDisplay
@@ -34,6 +35,7 @@ from .figures import (
     draw_precision_recall,
     draw_roc,
 )
+from .rates import Estimate
 
 if TYPE_CHECKING:
     import os
@@ -121,6 +123,16 @@ class Report(NamedTuple):
     importance: Sequence[Importance] = ()
     importance_note: str = ""
 
+    @property
+    def auc_change(self) -> Estimate | None:
+        """The AUC of new rows less the cross-validated one, with its 95% interval: the variances add."""
+        found, interval = self.evaluation, self.held_out_interval
+        if found is None or self.held_out_auc is None or interval is None or self.of_training_rows:
+            return None
+        change = found.auc.auc - self.held_out_auc
+        reach = math.hypot(WIDE * found.auc.standard_error, (interval[1] - interval[0]) / 2)
+        return Estimate(change, change - reach, change + reach)
+
 
 def write_page(path: str | os.PathLike[str], report: Report) -> None:
     """Write the report to an HTML file, completely or not at all.
@@ -187,20 +199,19 @@ def render_page(report: Report) -> str:
         weights=draw(weights, "weights", "The largest weights as bars", weights.size[1]) if weights else None,
         importance=draw(columns, "importance", LOST, columns.size[1]) if columns else None,
         importances=[(name, lost, ends) for name, lost, *ends in importance],
-        points=_points(report) if found and calibration and additive else None,
+        points=_points(found, additive.points, classes == report.class_names) if found and additive else None,
         comparisons=[(each, each.to_dict()["methods"], draw_boxes(k, each)) for k, each in enumerate(comparisons)],
     )
 
 
-def _points(report: Report) -> dict[str, str]:
-    """Return the points of each threshold on a scorecard: even odds of the second class of the model have 600."""
-    assert report.evaluation is not None
-    swapped = report.model_classes not in (None, report.class_names)
-    points = {}
-    for rule, at in report.evaluation.thresholds.items():
-        p = 1 - at.probability if swapped else at.probability
-        points[rule] = f"{600 + 20 * math.log2(p / (1 - p)):.0f}" if 0 < p < 1 else NONE
-    return points
+def _points(found: Evaluation, counts: Any, high_first: bool) -> dict[str, tuple[str, float]] | None:
+    """Return the points of the scorecard that predict about as many rows as each threshold, and how many they do."""
+    if counts is None:
+        return None
+    points, rows = (each[:: -1 if high_first else 1] for each in counts)
+    called, word = np.cumsum(rows), "from" if high_first else "up to"
+    cuts = {rule: np.abs(called - at.called).argmin() for rule, at in found.thresholds.items()}
+    return {rule: (f"{word} {points[k]}", float(called[k])) for rule, k in cuts.items()}
 
 
 def _ranking(report: Report) -> Iterator[Drawing]:

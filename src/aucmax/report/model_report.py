@@ -224,13 +224,18 @@ def feature_names(model: Any) -> Any:
 
 def describe_fit(model: Any, last: Any) -> list[tuple[str, str]]:
     """Return what a model is, and what it was fitted to, as pairs of a name and a text."""
-    text = " ".join(repr(model).split())
-    entries = [("model", text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")]
+    entries = [("model", describe_parameters(model))]
     reading = find_reading(model)
     if reading is not None and hasattr(last, "calibration_"):
         rate = expit(last.calibration_[1])
         entries.append(("trained on", f"{reading.n_rows:,} rows, {rate:.1%} positive ({label_text(last.classes_[1])})"))
     return entries
+
+
+def describe_parameters(model: Any) -> str:
+    """Return a model with the parameters that are not at their defaults."""
+    text = " ".join(repr(model).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def find_reading(model: Any) -> Reading | None:
@@ -246,11 +251,19 @@ def describe_table(model: Any) -> list[tuple[str, str, int, str]]:
 
 
 def describe_parts(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, *, names: Any = None, spreads: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    names: Any = None,
+    spreads: Any = None,
+    trained_on: bool = False,
 ) -> dict[str, Any]:
     """Return the parts of a `Report` that say what a model is: its ladder, curves, weights, blend or path.
 
-    They are measured on some rows if there are any. `names` and `spreads` are of its columns.
+    They are measured on rows if there are any, or on the rows that it was trained on. `names` and `spreads` are of its
+    columns.
     """
     linear = is_linear(model)
     if spreads is None and X is not None and linear:
@@ -261,6 +274,7 @@ def describe_parts(
     }
     if not isinstance(model, LinearAUCClassifier):
         return parts
+    is_table, rows = isinstance(model, TableClassifier), (X, y, sample_weight)
     best, blend, held_out = chosen_index(model), getattr(model, "blend_", None), getattr(model, "cv_auc_", np.nan)
     return parts | {
         "held_out_auc": None if np.isnan(held_out) else float(held_out),
@@ -270,7 +284,7 @@ def describe_parts(
         "blend": blend,
         "blend_auc": None if blend is None else model.cv_auc_,
         "convergence": np.asarray(model.convergence_) if len(getattr(model, "convergence_", ())) else None,
-        "additive": describe_additive(model, X, y, sample_weight) if isinstance(model, TableClassifier) else None,
+        "additive": describe_additive(model, *rows, trained_on=trained_on) if is_table else None,
     }
 
 

@@ -67,7 +67,7 @@ class Calibration(NamedTuple):
     ----------
     mean : float
         The mean probability, which should be the share of the positives.
-    brier : float
+    brier : Estimate
         The Brier score: the mean squared difference of the probability and the label, 0 or 1.
     slope, intercept : Estimate
         Of the logistic regression of the labels on the logit of the probabilities. They should be 1 and 0; a slope
@@ -78,7 +78,7 @@ class Calibration(NamedTuple):
     """
 
     mean: float
-    brier: float
+    brier: Estimate
     slope: Estimate
     intercept: Estimate
     bins: list[CalibrationBin]
@@ -130,9 +130,11 @@ def measure_calibration(sample: Sample, level: float) -> Calibration | None:
     positive, probabilities, mass = sample.positive, sample.probabilities, sample.mass()
     if probabilities is None:
         return None
+    errors = (probabilities - positive) ** 2
+    brier = float(np.average(errors, weights=mass))
     return Calibration(
         float(np.average(probabilities, weights=mass)),
-        float(np.average((probabilities - positive) ** 2, weights=mass)),
+        estimate(sample, brier, mass * (errors - brier) / mass.sum(), level, 0, 1),
         *calibration_line(sample, probabilities, level),
         calibration_bins(sample, probabilities, level),
     )
@@ -152,12 +154,18 @@ def calibration_line(sample: Sample, probabilities: np.ndarray, level: float) ->
     Z = np.column_stack([x, np.ones(len(x))])
     fitted = expit(Z @ line)
     bread = np.linalg.inv((Z.T * (mass * fitted * (1 - fitted))) @ Z)
-    moves = Z.T * (mass * (positive - fitted))
-    moves = moves if sample.groups is None else group_sums(sample.groups, moves)
-    variance = np.diag(bread @ moves @ moves.T @ bread)
-    reach = ndtri((1 + level) / 2) * np.sqrt(variance)
-    slope, intercept = (Estimate(*map(float, each)) for each in zip(line, line - reach, line + reach, strict=True))
+    moves = bread @ Z.T * (mass * (positive - fitted))
+    slope, intercept = (estimate(sample, float(line[k]), moves[k], level) for k in range(2))
     return slope, intercept
+
+
+def estimate(
+    sample: Sample, value: float, moves: np.ndarray, level: float, least: float = -math.inf, most: float = math.inf
+) -> Estimate:
+    """Return a value with its interval from least to most: its variance is the sum of squares of what rows move it."""
+    moves = moves if sample.groups is None else group_sums(sample.groups, moves)
+    reach = float(ndtri((1 + level) / 2) * np.linalg.norm(moves))
+    return Estimate(value, max(value - reach, least), min(value + reach, most))
 
 
 def calibration_bins(sample: Sample, probabilities: np.ndarray, level: float) -> list[CalibrationBin]:

@@ -83,7 +83,7 @@ def evaluate(
         scores, rows = found.of_classes, found.labelled
         made = fit_report(file, describe_paths(data), evaluation, scores, "", rows, found.weight)
         dependent = [("groups of dependent rows", f"{evaluation.n_groups:,}, by {group}")] if group is not None else []
-        write_page(report, made._replace(by=by or "", summary=[*made.summary, *dependent]))
+        write_page(report, made._replace(by=by or "", summary=[*made.summary, ("model file", model.name), *dependent]))
     values = {"model": str(model), "data": describe_paths(data), "report": report and str(report)}
     values |= json_figures(evaluation.to_dict())
     tables = [*show_evaluation(file, evaluation), *show_gains(evaluation), *show_groups(by or "", evaluation.by)]

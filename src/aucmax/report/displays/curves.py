@@ -108,7 +108,8 @@ def common_range(curves: Sequence[Curve]) -> tuple[float, float]:
     low, high = trim(values[kept].min(), values[kept].max(), values.min(), values.max())
     reach = REACH * (high - low) or 1.0
     ends = np.clip([values - errors, values + errors], low - reach, high + reach)[:, (values >= low) & (values <= high)]
-    return float(min(ends.min(), low)), float(max(ends.max(), high))
+    low, high = float(min(ends.min(), low)), float(max(ends.max(), high))
+    return (low, high) if low < high else (-1.0, 1.0)  # all curves are 0
 
 
 def in_most_rows(curve: Curve) -> np.ndarray:
