@@ -132,7 +132,7 @@ def test_curves_importance_and_scorecard_are_in_the_report(run, model, folder, t
             "Scorecard",
             "clerk",
             "other",
-            "Merging steps and rounding",
+            "Merging and rounding cost",
         ):
             assert text in page, (path, text)
 

@@ -23,15 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_IMPORTANT = 20  # columns that are shown
-IMPOSED = (
-    "monotonic_cst",
-    "cuts",
-    "drop",
-    "id",
-    "categorical",
-    "numeric",
-    "date",
-)  # parameters that set aside the data
+# Parameters by which a user overrules the data.
+IMPOSED = ("monotonic_cst", "cuts", "drop", "id", "categorical", "numeric", "date")
 
 
 class Step(NamedTuple):

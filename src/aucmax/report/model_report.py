@@ -251,14 +251,7 @@ def describe_table(model: Any) -> list[tuple[str, str, int, str]]:
 
 
 def describe_parts(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    names: Any = None,
-    spreads: Any = None,
-    trained_on: bool = False,
+    model: Any, X: Any, y: Any, weight: Any = None, *, names: Any = None, spreads: Any = None, trained_on: bool = False
 ) -> dict[str, Any]:
     """Return the parts of a `Report` that say what a model is: its ladder, curves, weights, blend or path.
 
@@ -274,7 +267,7 @@ def describe_parts(
     }
     if not isinstance(model, LinearAUCClassifier):
         return parts
-    is_table, rows = isinstance(model, TableClassifier), (X, y, sample_weight)
+    is_table, rows = isinstance(model, TableClassifier), (X, y, weight)
     best, blend, held_out = chosen_index(model), getattr(model, "blend_", None), getattr(model, "cv_auc_", np.nan)
     return parts | {
         "held_out_auc": None if np.isnan(held_out) else float(held_out),
