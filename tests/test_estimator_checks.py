@@ -36,6 +36,8 @@ def failed_checks(estimator):
         return {"check_positive_only_tag_during_fit": "two of the columns know the label, and a warning says so"}
     if isinstance(estimator, aucmax.SPDAM) and estimator.tol > 1e-12:
         reason = "stops at a duality gap of 1e-6, before the weights agree to 1e-7"
+    elif isinstance(estimator, aucmax.GaussianError) and estimator.variant == "adaptive":
+        reason = "separable rows have a ridge of nearly 0: the scores, of 1e10, agree to 4e-7"
     elif getattr(estimator, "_repeats_rows", False) and getattr(estimator, "solver", "sgd") == "sgd":
         reason = "takes steps on single rows, so that the result depends on their order, as in SGDClassifier"
     else:
@@ -57,7 +59,8 @@ KINDS = [type(estimator) for estimator in ONE_OF_EACH_KIND]
 # One paper variant for each class that the algorithms share.
 PAPER_VARIANTS = [aucmax.ASAM, aucmax.GaussianAUC, aucmax.OPAUC, aucmax.SHTAUC, aucmax.SPAM, aucmax.UniExp]
 OTHERS = [
-    *(estimator() for estimator in ESTIMATORS if estimator not in KINDS),
+    *(estimator() for estimator in ESTIMATORS if estimator not in (*KINDS, aucmax.LogisticDescent)),
+    aucmax.LogisticDescent(tol=0.01),  # 250 steps of plain descent warn that they are not at the minimum
     *(paper_variant(estimator) for estimator in PAPER_VARIANTS),
     *(aucmax.AUCClassifier(alpha=0.1, solver=solver, tol=1e-12) for solver in ("moments", "dual", "cg")),
     aucmax.AUCClassifier(standardize=False),

@@ -54,6 +54,7 @@ from .engine.variant import COUNT, EXAMPLE, POSITIVE
 from .solam import clip
 
 DELTA = 0.1
+ENDLESS = 1 << 60  # steps
 
 
 class Stage(NamedTuple):
@@ -124,6 +125,7 @@ class FSAUC(OnlineClassifier):
         steps = self.horizon or int(self.max_iter * sample.all_totals.sum())
         width = shape_of(sample.rows)[1] if self._chosen("standardize") else longest_row(sample.rows)
         choices = self._chosen("eta0") is None, self._chosen("_bounds_in_units"), self.radius, width
+        self._check_finite(state.scalars)
         while len(drawn):
             length, last = stage_length(steps, int(state.scalars[1]))
             is_long = last and self._chosen("_takes_all_steps")
@@ -190,8 +192,8 @@ def stage_length(steps: int, ended: int) -> tuple[int, bool]:
     if steps:
         m = count_stages(steps)
         return steps // m, ended + 1 >= m
-    first, end = (0 if m == 1 else bisect_left(range(1 << 60), m, 2, key=count_stages) for m in (ended + 1, ended + 2))
-    return end - first, False
+    first, end = (0 if m == 1 else bisect_left(range(ENDLESS), m, 2, key=count_stages) for m in (ended + 1, ended + 2))
+    return (end - first) or ENDLESS, False  # there are no more stages than 2^60 steps have
 
 
 @jit

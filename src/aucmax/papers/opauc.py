@@ -231,6 +231,7 @@ class OPAUC(OnlineClassifier):
         """Take the steps on the rows in this order, and renew the metric after d, 2d, 4d, ... rows."""
         d, preconditions = state.means.shape[1], eta0 == 0 and self._chosen("_preconditions")
         while len(order):
+            self._check_finite(state.counts.sum(keepdims=True))
             seen = int(state.counts.sum())
             due = d << (seen // d).bit_length()  # d, 2d, 4d, ...: the next one above `seen`
             now, order = order[: due - seen], order[due - seen :]
