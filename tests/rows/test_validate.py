@@ -173,7 +173,7 @@ def test_refusals_say_what_to_do():
             lambda: fit(np.tile(X, (3, 1))[:100], np.arange(100) % 25)
         ],
         "has no column 'incom' for drop=; the nearest is 'income'": [lambda: named(frame, Y)],
-        "^Complex data not supported: make the real": [lambda: TableClassifier().fit(X + 1j, Y)],
+        "^X: Complex data not supported: make the real": [lambda: TableClassifier().fit(X + 1j, Y)],
     }
     for message, failing in calls.items():
         for call in failing:

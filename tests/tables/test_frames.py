@@ -137,7 +137,7 @@ NOT_TABLES = {
     "rows of several lengths": ([[1, 2], [3]], "X is a list, not a table"),
     "records": (np.zeros(2, dtype=[("x", float)]), "X is a ndarray, not a table"),
     "no columns": (pd.DataFrame(index=range(2)), r"Found a table with 0 feature\(s\)"),
-    "complex": (pd.DataFrame({"x": [1j]}), "X, column 'x': complex numbers are not read: make their real and imag"),
+    "complex": (pd.DataFrame({"x": [1j]}), "X, column 'x': Complex data not supported: make the real and the imag"),
 }
 
 

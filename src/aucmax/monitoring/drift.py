@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..metrics import AUCInterval
 from .stability import Stability
 
-STABLE = 0.1  # an index up to here, beyond chance, is no drift by common usage
+STABLE = 0.1  # an index up to here, beyond chance, is usually called stable
 OF_LIMIT = 0.2  # the share of rows with new levels that is drift, over the limit of the index
 
 

@@ -83,8 +83,8 @@ class FSAUC(OnlineClassifier):
         with variant="paper", whose values are 2^-10 to 2^10.
 
     horizon : int, default=None
-        Number of steps, one for each row of each pass, that the stages are laid out for. None is those of `fit`; in
-        a stream stages then follow one another as its length grows.
+        Number of steps, one for each row of each pass, that the stages are laid out for. None takes the
+        steps of `fit`; in a stream, stages then follow one another as its length grows.
 
     See Also
     --------

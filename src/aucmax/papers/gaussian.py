@@ -194,8 +194,8 @@ class GaussianAUC(GaussianClassifier):
 
     cross_covariance : array-like of shape (n_features, n_features), default=None
         The covariance of the columns of a positive row with the columns of a negative row, the Sigma_+- of the
-        paper. None takes rows of the two classes as independent, as in the paper's experiments. It changes
-        S_0 + S_1 by its negative and that of its transpose.
+        paper. None takes rows of the two classes as independent, as in the paper's experiments. It is
+        subtracted from S_0 + S_1, and so is its transpose.
 
     Attributes
     ----------

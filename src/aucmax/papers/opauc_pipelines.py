@@ -4,8 +4,8 @@ Gao, Jin, Zhu and Zhou (2013), One-pass AUC optimization. Pipelines of scikit-le
 random, a Gaussian random projection, or the principal components, followed by OPAUC with full covariances. A projection
 mixes columns, so they are divided by their standard deviations first, unless variant="paper" is given.
 
-In a stream (`partial_fit`) the features are those of the first call. The drawn ones depend on no rows; the scales and
-the principal components are those of the first rows, of which there should be many more than components.
+In a stream (`partial_fit`) the first call fixes the features. The drawn ones depend on no rows; the scales and the
+principal components are found from its rows, of which there should be many more than components.
 
 The reductions take fewer components than asked for where the data have no more: a default number cannot know the data.
 scikit-learn's `SelectKBest` and `GaussianRandomProjection` would warn, `PCA` and `TruncatedSVD` refuse. The reductions

@@ -582,7 +582,7 @@ def _with_band(fp: np.ndarray, tp: np.ndarray, sizes: tuple[float, float], confi
 
 
 def _class_sizes(sample: Sample) -> tuple[float, float]:
-    """Return how many independent rows of equal weight tell as much about the AUC as those of each class."""
+    """Return for each class how many independent rows of equal weight would tell as much about the AUC."""
     positive, scores, weights, _, groups = sample
     mass, sides = sample.mass(), (~positive, positive)
     if groups is None:

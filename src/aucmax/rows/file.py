@@ -333,7 +333,7 @@ def open_rows(
     checkpoint_every : float, default=30
         Seconds between two checkpoints.
     **options
-        Those of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups. One that
+        Options of :func:`aucmax.files.open_source`: the format, and the columns of labels, weights and groups. One that
         the format of the file does not use is an error.
 
     Returns

@@ -18,7 +18,7 @@ from ..rows.dispatch import learn_remote_table, transform_remote_table
 from .reading import Overrides, Reading
 from .reading.cells import check_thousands
 from .reading.features import is_sparse
-from .reading.frames import cell_text, check_table, is_frame, to_arrow
+from .reading.frames import COMPLEX, cell_text, check_table, is_frame, to_arrow
 from .reading.kinds import RARE
 from .reading.table import (
     OF_COLUMNS,
@@ -134,9 +134,7 @@ class TableReader:
         if getattr(X, "dtype", None) == np.longdouble:  # which Arrow has not
             X = np.asarray(X, dtype=np.float64)
         if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-            raise ValueError(
-                "Complex data not supported: make the real and the imaginary parts of X columns of their own."
-            )
+            raise ValueError(f"X: {COMPLEX}.")
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(object), np.nan)
         X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")

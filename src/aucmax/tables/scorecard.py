@@ -454,11 +454,15 @@ class Scorecard:
         contributions : Contributions
             The names, the whole points, of shape (n_samples, n_names), and the base points.
         """
-        cells = self._cells(X)
+        names = [line.name for line in self._lines]
+        return Contributions(names, self._points(self._cells(X)), float(self.base_points))
+
+    def _points(self, cells: np.ndarray) -> np.ndarray:
+        """Return the points of each row for each column of the card, shape (n_samples, n_columns)."""
         values = np.zeros(cells.shape[::-1], dtype=np.int64)
         for t, line in enumerate(self._lines):
             values[:, t] = np.append(line.points, 0)[cells[t]]
-        return Contributions([line.name for line in self._lines], values, float(self.base_points))
+        return values
 
     def _cells(self, X: Any) -> np.ndarray:
         """Return the line of each row in each column of the card, -1 if it has none; shape (n_columns, n_samples)."""
@@ -474,7 +478,7 @@ class Scorecard:
         scores : ndarray of shape (n_samples,)
             Whole points.
         """
-        return self.base_points + self.contributions(X).values.sum(axis=1)
+        return self.base_points + self._points(self._cells(X)).sum(axis=1)
 
     def reasons(self, X: Any, n_reasons: int = 4, direction: str = "down") -> list[list[Entry]]:
         """Return the lines that take the most points from each row, or that give it the most.
@@ -495,7 +499,8 @@ class Scorecard:
         """
         if n_reasons < 1:
             raise ValueError(f"n_reasons must be at least 1, got {n_reasons!r}.")
-        cells, points = self._cells(X), self.contributions(X).values
+        cells = self._cells(X)
+        points = self._points(cells)
         ranked = {"down": points, "up": -points, "both": -np.abs(points)}.get(direction)
         if ranked is None:
             raise ValueError(f"direction is {direction!r}: give 'down', 'up' or 'both'.")

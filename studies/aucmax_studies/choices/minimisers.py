@@ -2,7 +2,7 @@
 
     python -m aucmax_studies minimisers [--max-rows 4000] [--write docs/measured/defaults.md]
 
-Steps and passes were chosen on the data sets of `CHOICE`; those of `VERDICT` show whether they hold elsewhere. Three
+Steps and passes were chosen on the data sets of `CHOICE`; `VERDICT` shows whether they hold elsewhere. Three
 folds of five; nothing is tuned.
 """
 
@@ -43,7 +43,7 @@ METHODS = {
 
 
 def measure(name: str, max_rows: int) -> dict[str, float]:
-    """Return the mean test AUC of each exact minimiser, and of each method less that of its minimiser."""
+    """Return the mean test AUC of each exact minimiser, and of each method less its minimiser."""
     X, y = OWN[name]() if name in OWN else study_data.load(name)
     if len(y) > max_rows:
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:max_rows])

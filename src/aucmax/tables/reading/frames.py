@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 NOT_OF_ARROW = ("Int128", "UInt128", "Object")  # types of polars
-COMPLEX = "complex numbers are not read: make their real and imaginary parts columns of their own"
+COMPLEX = "Complex data not supported: make the real and the imaginary parts columns of their own"
 
 
 def is_frame(X: Any) -> bool:
