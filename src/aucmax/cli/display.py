@@ -23,7 +23,7 @@ from ..report.displays.blend import SCALINGS
 from ..report.evaluation import Evaluation, GroupEvaluation
 from ..report.html import UNKNOWN, Report
 from ..report.model_report import describe_parameters, describe_parts, describe_table, is_linear
-from ..tables.curves import term_name
+from ..tables.curves import term_names
 from ..tables.terms import edges_of
 from .console import make_table
 from .score import classes_of
@@ -414,12 +414,12 @@ def list_curves(model: Any) -> list[dict[str, Any]] | None:
     """Return the curves and surfaces of an additive model, the most varied first; None for other models."""
     if not is_table_model(model):
         return None
-    found = []
-    for term, (a, b), freedom in zip(model.terms_, pairwise(edges_of(model.terms_)), model.freedom_, strict=True):
+    names, edges, found = term_names(model, model.terms_), edges_of(model.terms_), []
+    for name, (a, b), freedom in zip(names, pairwise(edges), model.freedom_, strict=True):
         values, mass = model.calibration_[0] * model.coef_[0, a:b], model.mass_[a:b]
         spread = float(np.sqrt(mass @ values**2 / max(mass.sum(), 1e-300)))
         low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-        entry = {"curve": term_name(model, term), "degrees_of_freedom": float(freedom), "spread": spread}
+        entry = {"curve": name, "degrees_of_freedom": float(freedom), "spread": spread}
         found.append(entry | {"lowest": low, "highest": high})
     return sorted(found, key=lambda entry: -entry["spread"])
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.classifier import TableClassifier
-from ..tables.curves import Reason, list_reasons, term_name
+from ..tables.curves import Reason, list_reasons, term_names
 from ..tables.reading import Reading
 from ..tables.reading.table import Levels
 from .formula import find_steps, owners_of
@@ -66,7 +66,7 @@ def contributions(model: Any, X: Any, reference: Any = None) -> Contributions:
     if reference is not None and (encoder is not None or isinstance(classifier, TableClassifier)):
         raise ValueError("reference= is for a linear classifier alone: other models compare with their training rows.")
     if isinstance(classifier, TableClassifier):
-        names = [term_name(classifier, term) for term in classifier.terms_]
+        names = term_names(classifier, classifier.terms_)
         return Contributions(names, classifier.contributions(X), float(classifier.intercept_[0]))
     weights, intercept = classifier.coef_[0], float(classifier.intercept_[0])
     if encoder is not None:

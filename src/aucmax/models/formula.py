@@ -8,7 +8,7 @@ are all such sums. A cell that the reading refuses makes no score.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from .. import __version__
 from .._base import LinearAUCClassifier
 from .._text import one_line
 from ..tables.classifier import TableClassifier
-from ..tables.curves import Values, list_values, term_name
+from ..tables.curves import Values, list_values, term_names
 from ..tables.encoder import TableEncoder
 from ..tables.reading import Reading
 from ..tables.reading.cells import read_numbers
@@ -84,15 +84,16 @@ def owners_of(reading: Reading) -> Iterator[Column]:
 
 
 def card_formula(
-    title: str, model: Any, base: float, lines: Iterable[tuple[Term, Sequence[float]]], notes: Sequence[str] = ()
+    title: str, model: Any, base: float, lines: Sequence[tuple[Term, Sequence[float]]], notes: Sequence[str] = ()
 ) -> Formula:
     """Return terms of a fitted table model, with an amount for each of their cells, as a formula."""
     summands: list[Cases | Slope] = []
-    for term, amounts in lines:
+    names = term_names(model, [term for term, _ in lines])
+    for name, (term, amounts) in zip(names, lines, strict=True):
         sides = [list_values(model, j, group) for j, group in zip(term.columns, term.groups, strict=True)]
         cells = zip(itertools.product(*sides), amounts, strict=True)
         cases = [(values, amount) for values, amount in cells if all(map(has_values, values))]
-        summands.append(Cases(term_name(model, term), term.columns, cases))
+        summands.append(Cases(name, term.columns, cases))
     return Formula(title, model.classes_, model.reading_, base, summands, notes)
 
 
@@ -126,7 +127,7 @@ def make_formula(model: Any) -> Formula:
     base = float(classifier.intercept_[0])
     if isinstance(classifier, TableClassifier):
         amounts = np.split(classifier.coef_[0], edges_of(classifier.terms_)[1:-1])
-        lines = zip(classifier.terms_, (each.tolist() for each in amounts), strict=True)
+        lines = [*zip(classifier.terms_, (each.tolist() for each in amounts), strict=True)]
         return card_formula("score of a TableClassifier", classifier, base, lines)
     if encoder is None:
         if not hasattr(classifier, "feature_names_in_"):

@@ -42,7 +42,7 @@ from .bins import (
     limit_of,
     summarise_values,
 )
-from .curves import WHOLE, Reason, column_of, is_age, list_reasons, term_name
+from .curves import WHOLE, Reason, column_of, is_age, list_reasons, term_names
 from .encoder import COLUMN_PARAMETERS, TableReader
 from .fitting.ladder import (
     ENOUGH_ROWS,
@@ -618,7 +618,7 @@ class TableClassifier(TableReader, LinearAUCClassifier):
         require_memory(X, device_error=NO_DEVICE)
         values = self._read(X)
         added = self.calibration_[0] * self.contributions(Levels.of(values, self.reading_))
-        terms = [(term_name(self, term), term.columns) for term in self.terms_]
+        terms = [*zip(term_names(self, self.terms_), (term.columns for term in self.terms_), strict=True)]
         return list_reasons(self.reading_, terms, values, added, n_reasons)
 
     def _parts(self, codes: np.ndarray) -> Iterator[np.ndarray]:

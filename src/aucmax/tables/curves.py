@@ -61,14 +61,14 @@ def list_values(model: Any, j: int, groups: np.ndarray) -> list[Values]:
     return found
 
 
-def term_name(model: Any, term: Term) -> str:
-    """Return the name of a term: the name of its column, or of its columns with a cross between them.
+def term_names(model: Any, terms: Sequence[Term]) -> list[str]:
+    """Return the names of terms: the name of the column, or of the columns with a cross between them.
 
     An age has the name of its date, and its values are dates in words.
     """
-    reading, names = model.reading_, model.reading_.part_names
-    ages = {j for j in term.columns if " (days before " in names[j] and is_age(reading, j)}  # few names are looked up
-    return " x ".join(column_of(reading, j).name if j in ages else names[j] for j in term.columns)
+    pairs = [(column, part) for column in model.reading_.columns for part in column.parts]
+    names = [c.name if c.kind == "date" and part.levels is None else part.name for c, part in pairs]
+    return [" x ".join(names[j] for j in term.columns) for term in terms]
 
 
 def column_of(reading: Any, j: int) -> Any:

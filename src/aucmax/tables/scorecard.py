@@ -39,7 +39,7 @@ from ..models.python_source import to_python
 from ..models.sql import to_sql
 from ..rows.validate import check_labels
 from .classifier import TableClassifier
-from .curves import WIDE, cell_labels, term_name
+from .curves import WIDE, cell_labels, term_names
 from .fitting.merging import STORED, Merging, by_column
 from .terms import Term, edges_of
 
@@ -246,7 +246,8 @@ class Scorecard:
         self.base_points = round(base_score + unit * (base_logit + slope * constant - np.log(base_odds)))
         self._lines = self._make_lines([np.rint(unit * slope * each).astype(np.int64) for each in values], groups)
         on = {line.term.columns for line in self._lines}
-        self.left_out = [term_name(model, term) for term in model.terms_ if term.columns not in on]
+        names = zip(term_names(model, model.terms_), model.terms_, strict=True)
+        self.left_out = [name for name, term in names if term.columns not in on]
         self.n_lines = sum(len(line.points) for line in self._lines)
 
     def _find_max_lines(self, given: Any) -> int | None:
@@ -314,6 +315,7 @@ class Scorecard:
     def _make_lines(self, points: Sequence[np.ndarray], groups: Sequence[np.ndarray]) -> list[Line]:
         """Return the columns that are on the card; neighbours that have the same points are one line."""
         model, found = self.model, []
+        names = term_names(model, model.terms_)
         masses = np.split(np.array([model.mass_, model.positive_mass_]), edges_of(model.terms_)[1:-1], axis=1)
         for t, (term, ours, (mass, positive)) in enumerate(zip(model.terms_, points, masses, strict=True)):
             if len(term.columns) == 1:
@@ -322,7 +324,7 @@ class Scorecard:
                 mass, positive = (np.bincount(group, each, term.n_cells) for each in (mass, positive))
                 ours = ours[np.unique(group, return_index=True)[1]]
             if self.max_lines is None or t in self._required or (len(term.columns) == 1 and len(ours) > 1):
-                found.append(Line(term_name(model, term), term, ours, mass, positive, model.steps_.row))
+                found.append(Line(names[t], term, ours, mass, positive, model.steps_.row))
         return found
 
     def _together(self, j: int, points: np.ndarray, lines: np.ndarray) -> np.ndarray:
