@@ -35,6 +35,8 @@ MODELS = {
     "conjugate gradients": (lambda: AUCClassifier("squared", alpha=0.1, solver="cg"), WIDE),
     "table": (lambda: TableClassifier("pairs", pairs=2, cv=2), TALL),
     "OPAUC": (lambda: ALGORITHMS["OPAUC"](max_iter=1, random_state=0), SMALL),
+    "OPAUCrp": (lambda: ALGORITHMS["OPAUCrp"](n_components=200, max_iter=1, random_state=0), WIDE),
+    "OPAUCpca": (lambda: ALGORITHMS["OPAUCpca"](n_components=50, max_iter=1, random_state=0), WIDE),
     "NPSAM": (lambda: ALGORITHMS["NPSAM"](n_components=20, random_state=0), SMALL),
 }
 

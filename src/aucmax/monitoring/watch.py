@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import LinearAUCClassifier
 from ..metrics import AUCInterval, roc_auc_ci
+from ..report.rates import kish_size
 from ..rows.validate import check_labels, check_weights
 from ..search.calibration import training_base_rate
 from ..tables.encoder import TableEncoder, TableReader
@@ -153,8 +154,8 @@ class Watch:
         check_level(confidence_level)
         scores, of_score = np.concatenate(self.scores), None
         weight = np.concatenate(self.weights) if self.weights else None
-        # Weighted rows say as much as fewer rows of the same weight (Kish).
-        unit = 1.0 if weight is None else float(weight.sum() / (weight @ weight))
+        # Weighted rows say as much as fewer rows of the same weight.
+        unit = 1.0 if weight is None else kish_size(weight) / float(weight.sum())
         slope, base_logit = self.last.calibration_.tolist()
         promised = getattr(self.last, "cv_auc_", np.nan)
         low, high = getattr(self.last, "cv_auc_ci_", (np.nan, np.nan))

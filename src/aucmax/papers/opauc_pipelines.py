@@ -25,7 +25,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils import check_random_state
 
 from .._docs import add_sections
-from ..rows.machine import check_columns
+from ..rows.machine import check_columns, one_blas_thread
 from ..rows.validate import check_indices
 from .engine.stream_pipeline import StreamPipeline
 from .kernel_pipelines import ColumnScaler
@@ -111,7 +111,10 @@ def _random_scores(X: Any, y: Any, random_state: Any) -> np.ndarray:
 
 
 class LimitedMixin:
-    """Fits the class of scikit-learn with a lower number of components, and takes over what it fitted."""
+    """Fits the class of scikit-learn with a lower number of components, and takes over what it fitted.
+
+    BLAS has one thread: with more, the last bits of products depend on their number.
+    """
 
     _part: type[BaseEstimator]
     _number = "n_components"
@@ -125,6 +128,7 @@ class LimitedMixin:
         """Return how many vectors of one float for each column are held at once (measured), beside the rows."""
         raise NotImplementedError
 
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit rows with a limited number of components."""
         parameters = self.get_params()  # type: ignore[attr-defined]
@@ -140,6 +144,7 @@ class LimitedMixin:
         """Fit rows and return their components, of shape (n_samples, n_components)."""
         return self.fit(X, y).transform(X)
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Any:
         """Return the components of rows, of shape (n_samples, n_components)."""
         return super().transform(check_indices(X))  # type: ignore[misc]
